@@ -1,0 +1,1 @@
+"""What a host can reach: boards by serial, locks, leases, providers."""

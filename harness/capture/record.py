@@ -1,0 +1,105 @@
+"""The record of a capture: everything one boot of one image said, decoded and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scope = Literal["invoke_only", "restore_and_invoke"]
+Lifecycle = Literal["carry", "single"]
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What the firmware says of itself in answer to the host's nonce."""
+
+    protocol_version: int
+    nonce: int
+    build_id: str
+    board_type: str
+    engine: str
+    model_sha256: str
+    cpu_clock_hz: int
+    window_clock: str
+    window_clock_hz: int
+    counter_unit: Literal["dwt", "armv8m-pmu", "none"]
+    counter_slots: int
+    observer: bool
+    arena_bytes: int
+    op_count: int
+    input_bytes: tuple[int, ...]
+    output_bytes: tuple[int, ...]
+    sample_capacity: int
+    self_test: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CleanWindow:
+    """Inferences back to back without per-layer reads.
+
+    `samples` holds the clock ticks of each inference, shape (iterations,), dtype uint64, when the firmware kept them.
+    `observed` holds totals over the window of what only an emulator knows (`emulator.instructions`, ...).
+    """
+
+    iterations: int
+    warmup: int
+    ticks: int
+    clock: str
+    clock_hz: int
+    scope: Scope
+    lifecycle: Lifecycle
+    samples: NDArray[np.uint64]
+    observed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """Inferences with each layer bracketed by counter reads.
+
+    `samples` has shape (iterations, layers, counters), dtype uint64, in the order of `counters`.
+    `overflow` has shape (iterations, layers): a counter wrapped inside that layer.
+    """
+
+    name: str
+    counters: tuple[str, ...]
+    iterations: int
+    warmup: int
+    samples: NDArray[np.uint64]
+    overflow: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LayerOutput:
+    """Bytes of one operator's outputs, sent right after it ran in the inspection pass."""
+
+    layer: int
+    outputs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Inference:
+    """One inference run for its outputs: the input bytes that were sent, the output bytes that came back."""
+
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Everything one boot of one image said."""
+
+    hello: Hello
+    clean: CleanWindow | None
+    passes: tuple[PassRecord, ...]
+    inferences: tuple[Inference, ...]
+    inspection: tuple[LayerOutput, ...]
+    unavailable: Mapping[str, str]
+    log: str
+    raw: bytes
+    frame_counts: Mapping[str, int]
+    phase_seconds: Mapping[str, float]
+    events: tuple[str, ...] = ()

@@ -1,0 +1,28 @@
+"""The `harness` command: one thin module a subcommand, imported only when it is called."""
+
+from __future__ import annotations
+
+import sys
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "freeze": ("harness.cli.freeze", "freeze a model and settings to a plan"),
+    "build": ("harness.cli.build", "build a firmware image from a plan"),
+    "validate": ("harness.cli.validate", "re-verify a build without hardware"),
+    "run": ("harness.cli.run", "flash a build, measure, publish a bundle"),
+    "profile": ("harness.cli.profile", "freeze, build and run in one go"),
+    "compare": ("harness.cli.compare", "judge a candidate bundle against a baseline"),
+    "results": ("harness.cli.results", "list, show and verify bundles"),
+    "boards": ("harness.cli.boards", "list boards and board types"),
+    "probes": ("harness.cli.probes", "list debug probes without opening them"),
+    "bench": ("harness.cli.bench", "write bench.yaml for the boards on this host"),
+    "doctor": ("harness.cli.doctor", "check what this host can do"),
+    "cache": ("harness.cli.cache", "show or shrink the compile cache"),
+}
+"""Subcommand name -> (module with a Typer `app`, one-line help). Adding a command is one module and one line here."""
+
+
+def main() -> None:
+    """Entry point of the `harness` command."""
+    from harness.cli._main import run_cli
+
+    sys.exit(run_cli(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""How commands print: JSON for machines, tables for people, progress lines on standard error."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+
+def emit_json(value: Any) -> None:
+    """Print one JSON document on standard output."""
+    typer.echo(json.dumps(value, indent=2, sort_keys=True, allow_nan=False))
+
+
+def emit_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print an aligned plain-text table; numbers to the right, never cut at the terminal's width."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(headings)]
+    numeric = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(headings))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(row, widths, numeric, strict=True)]
+        return "  ".join(parts).rstrip()
+
+    typer.echo(line(list(headings)))
+    typer.echo("  ".join("-" * width for width in widths))
+    for row in cells:
+        typer.echo(line(row))
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").replace(".", "", 1).lstrip("+-").rstrip("%").isdigit() or text == "-"
+
+
+class PhaseLog:
+    """Prints each phase of a run with the seconds since the start; silent unless verbose."""
+
+    def __init__(self, verbose: bool) -> None:
+        self.verbose = verbose
+        self.start = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Report one phase."""
+        if self.verbose:
+            typer.echo(f"[{time.monotonic() - self.start:8.3f} s] {text}", err=True)

@@ -1,0 +1,96 @@
+"""A content-addressed store: entries appear by rename, are never changed, and the least used go first."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from harness.core.files import published_dir
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """How much a store holds: entries, total bytes."""
+
+    root: Path
+    entries: int
+    size_bytes: int
+
+
+class ContentStore:
+    """Directories keyed by a digest of whatever decides their content."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, key: str) -> Path:
+        """Where the entry of a key lies, whether or not it exists."""
+        return self.root / key[:2] / key
+
+    def get(self, key: str) -> Path | None:
+        """The entry of a key, marked as just used, or None."""
+        entry = self.path(key)
+        if not entry.is_dir():
+            return None
+        os.utime(entry)
+        return entry
+
+    def get_or_make(self, key: str, make: Callable[[Path], None]) -> Path:
+        """The entry of a key; when missing, `make(directory)` fills a hidden directory which then appears by rename.
+
+        Two processes asking for the same key make it once. Whatever `make` raises leaves no entry behind.
+        """
+        entry = self.get(key)
+        if entry is not None:
+            return entry
+        entry = self.path(key)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(str(entry.parent / f".{key}.lock")):
+            if not entry.is_dir():
+                self._sweep(entry)
+                with published_dir(entry) as directory:
+                    make(directory)
+        return entry
+
+    def _sweep(self, entry: Path) -> None:
+        # Under the key's lock: whatever hidden directory exists was left by a maker that crashed.
+        for stale in entry.parent.glob(f".tmp-{entry.name}-*"):
+            shutil.rmtree(stale, ignore_errors=True)
+
+    def _entries(self) -> list[Path]:
+        if not self.root.is_dir():
+            return []
+        return [entry for bucket in self.root.iterdir() if bucket.is_dir() for entry in bucket.iterdir() if entry.is_dir()]
+
+    def info(self) -> StoreInfo:
+        """Entries and bytes."""
+        entries = self._entries()
+        return StoreInfo(self.root, len(entries), sum(_size(entry) for entry in entries))
+
+    def purge(self, max_bytes: int = 0) -> int:
+        """Remove the least recently used entries until at most `max_bytes` remain; returns how many went."""
+        entries = sorted(self._entries(), key=lambda entry: entry.stat().st_mtime)
+        sizes = {entry: _size(entry) for entry in entries}
+        total, removed = sum(sizes.values()), 0
+        for entry in entries:
+            if total <= max_bytes:
+                break
+            # Renaming first keeps a reader from seeing half an entry.
+            doomed = entry.with_name(f".tmp-{entry.name}-purged")
+            try:
+                entry.rename(doomed)
+            except OSError:
+                continue
+            shutil.rmtree(doomed, ignore_errors=True)
+            total -= sizes[entry]
+            removed += 1
+        return removed
+
+
+def _size(entry: Path) -> int:
+    return sum(file.stat().st_size for file in entry.rglob("*") if file.is_file())

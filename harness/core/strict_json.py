@@ -1,0 +1,79 @@
+"""JSON without surprises: repeated keys, NaN, infinities and absurd nesting are refused on the way in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.core.errors import EvidenceError
+
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class StrictJsonError(EvidenceError):
+    """The text is not strict JSON. `code` names the fault."""
+
+    def __init__(self, what: str, *, code: str, why: str = "") -> None:
+        super().__init__(what, why=why, todo="The file was edited or damaged; produce it again.")
+        self.code = code  # type: ignore[misc]
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise StrictJsonError(f"JSON object repeats the key {key!r}.", code="duplicate_key")
+        out[key] = value
+    return out
+
+
+def _constant(text: str) -> NoReturn:
+    raise StrictJsonError(f"JSON holds the non-finite number {text}.", code="invalid_number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise StrictJsonError(f"JSON number {text[:40]} is out of range.", code="invalid_number")
+    return value
+
+
+def loads(text: str | bytes, *, source: str = "input") -> Any:
+    """Parse strict JSON.
+
+    Raises:
+        StrictJsonError: not UTF-8, not JSON, a repeated key, NaN or an infinity, nesting too deep.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
+    except StrictJsonError as error:
+        error.why = error.why or f"In {source}."
+        raise
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise StrictJsonError(f"{source} is not JSON.", code="invalid_json", why=str(error)[:200]) from None
+
+
+def load(path: Path) -> Any:
+    """Parse a file as strict JSON; `StrictJsonError` when missing, unreadable, too large or not strict."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise StrictJsonError(f"{path.name} is larger than {MAX_BYTES} bytes.", code="invalid_json", why=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise StrictJsonError(
+            f"{path.name} cannot be read.", code="unreadable", why=f"{path}: {error.strerror or error}"
+        ) from None
+    return loads(data, source=str(path))
+
+
+def canonical(value: Any) -> bytes:
+    """Compact sorted ASCII JSON: the form that hashes are taken over. NaN and infinities raise ValueError."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def pretty(value: Any) -> str:
+    """Two-space indented, key-sorted JSON with a trailing newline: the form of every record on disk."""
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

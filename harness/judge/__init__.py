@@ -1,0 +1,1 @@
+"""Comparability, metrics, comparison profiles and verdicts: pure functions over results."""
