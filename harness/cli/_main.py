@@ -2,87 +2,89 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
 from importlib import import_module
 
-import click
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
-
 from harness.cli import COMMANDS
-from harness.core.errors import HarnessError, RegressionFailed
+from harness.core.errors import HarnessError, RegressionFailed, UsageError
+
+USAGE = "usage: harness COMMAND [OPTIONS] ...    (harness COMMAND --help for each)"
 
 
-class LazyGroup(TyperGroup):
-    """A group whose subcommands are imported when called, not when listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        if ctx.resilient_parsing or "--help" in sys.argv[1:2] or len(sys.argv) < 2:
-            return click.Command(cmd_name, help=entry[1], short_help=entry[1])
-        command = get_command(import_module(entry[0]).app)
-        command.name = cmd_name
-        return command
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name.ljust(width)}  {text}" for name, (_, text) in COMMANDS.items()]
+    return "\n".join([USAGE, "", "Hardware-in-the-loop tests for ML firmware on microcontrollers.", "", *lines])
 
 
-app = typer.Typer(
-    cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, name="harness"
-)
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
-) -> None:
-    """Hardware-in-the-loop tests for ML firmware on microcontrollers."""
-    if version:
+def _dispatch(args: list[str]) -> int:
+    name = args[0] if args else "--help"
+    if name in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if args else 2
+    if name == "--version":
         from harness import __version__
 
-        typer.echo(f"harness {__version__}")
-        raise typer.Exit
+        print(f"harness {__version__}")
+        return 0
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        raise UsageError(
+            f"There is no command {name!r}.",
+            why=f"Did you mean {near[0]!r}?" if near else "",
+            todo="`harness --help` lists the commands.",
+        )
+    from typer.main import get_command
+
+    command = get_command(import_module(COMMANDS[name][0]).app)
+    result = command.main(args=args[1:], prog_name=f"harness {name}", standalone_mode=False)
+    return result if isinstance(result, int) else 0
 
 
 def _report(error: HarnessError, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"error": error.to_dict()}, indent=2, sort_keys=True, default=str))
+        print(json.dumps({"error": error.to_dict()}, indent=2, sort_keys=True, default=str))
         return
     lines = str(error).splitlines()
-    typer.echo(f"error: {lines[0]}", err=True)
+    print(f"error: {lines[0]}", file=sys.stderr)
     for line in lines[1:]:
-        typer.echo(f"  {line}", err=True)
+        print(f"  {line}", file=sys.stderr)
 
 
 def run_cli(args: list[str]) -> int:
     """Run one command line; returns the exit code. Errors of the harness become lines, never a traceback."""
     try:
-        result = get_command(app).main(args=args, prog_name="harness", standalone_mode=False)
-        return int(result) if isinstance(result, int) else 0
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.ClickException as error:
-        error.show()
-        return 2
+        return _dispatch(args)
     except HarnessError as error:
         _report(error, "--json" in args)
         return error.exit_code
     except RegressionFailed as error:
-        typer.echo(str(error), err=True)
+        print(str(error), file=sys.stderr)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        typer.echo("interrupted", err=True)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"error: {where}{error.strerror or error}\n  Check the path, permissions and free space.", err=True)
+        print(f"error: {where}{error.strerror or error}\n  Check the path, permissions and free space.", file=sys.stderr)
         return 1
+    except Exception as error:
+        return _typer_error(error)
+
+
+def _typer_error(error: Exception) -> int:
+    import typer
+
+    if isinstance(error, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    if isinstance(error, typer.TyperException):
+        print(f"error: {error.format_message()}", file=sys.stderr)
+        return 2
+    raise error

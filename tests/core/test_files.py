@@ -1,0 +1,45 @@
+"""Files and directories appear whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness.core.files import atomic_write, published_dir
+
+
+def test_atomic_write_replaces_whole_content(tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    atomic_write(target, "old")
+    atomic_write(target, "new and longer")
+    assert target.read_text() == "new and longer"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_failed_write_leaves_old_content(tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    atomic_write(target, "old")
+    with pytest.raises(UnicodeEncodeError):
+        atomic_write(target, "\ud800")
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_published_dir_is_invisible_until_done(tmp_path: Path) -> None:
+    final = tmp_path / "bundle"
+    with published_dir(final) as work:
+        (work / "x").write_text("1")
+        assert not final.exists()
+    assert (final / "x").read_text() == "1"
+
+
+def test_published_dir_leaves_nothing_on_error(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), published_dir(tmp_path / "bundle") as work:
+        (work / "x").write_text("1")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_published_dir_refuses_existing(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError), published_dir(tmp_path):
+        pass
