@@ -1,0 +1,118 @@
+"""Whether the target computed what the host reference computes: per output tensor and per layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TensorCheck:
+    """One model output over all inferences.
+
+    `max_abs_error` is in stored units (quantisation steps for int8) and None when an element is not finite.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    elements: int
+    mismatched: int
+    max_abs_error: float | None
+
+    @property
+    def identical(self) -> bool:
+        """Whether every element is equal."""
+        return self.mismatched == 0
+
+
+@dataclass(frozen=True)
+class LayerCheck:
+    """One operator's outputs over all inspected inputs, in bytes."""
+
+    layer: int
+    op: str
+    elements: int
+    mismatched: int
+    first_input: int | None = None
+
+    @property
+    def identical(self) -> bool:
+        """Whether every byte is equal."""
+        return self.mismatched == 0
+
+
+@dataclass(frozen=True)
+class OutputsCheck:
+    """The comparison of a capture with its reference.
+
+    `match` is None when nothing was compared; `reason` then says why. `tolerance` is in stored units.
+    """
+
+    match: bool | None
+    reason: str = ""
+    reference: Mapping[str, str] = field(default_factory=dict)
+    tolerance: float = 0.0
+    inferences: int = 0
+    inspected: int = 0
+    tensors: tuple[TensorCheck, ...] = ()
+    layers: tuple[LayerCheck, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form, as stored in a bundle."""
+        return {
+            "match": self.match,
+            "reason": self.reason,
+            "reference": dict(self.reference),
+            "tolerance": self.tolerance,
+            "inferences": self.inferences,
+            "inspected": self.inspected,
+            "tensors": [
+                {
+                    "name": t.name,
+                    "index": t.index,
+                    "dtype": t.dtype,
+                    "shape": list(t.shape),
+                    "elements": t.elements,
+                    "mismatched_elements": t.mismatched,
+                    "max_abs_error": t.max_abs_error,
+                    "identical": t.identical,
+                }
+                for t in self.tensors
+            ],
+            "layers": [
+                {
+                    "layer": c.layer,
+                    "op": c.op,
+                    "elements": c.elements,
+                    "mismatched_elements": c.mismatched,
+                    "first_input": c.first_input,
+                    "identical": c.identical,
+                }
+                for c in self.layers
+            ],
+        }
+
+    @classmethod
+    def not_compared(cls, reason: str) -> OutputsCheck:
+        """Nothing was compared, for the stated reason."""
+        return cls(match=None, reason=reason)
+
+    @property
+    def differing_layers(self) -> tuple[LayerCheck, ...]:
+        """Layers with at least one differing byte."""
+        return tuple(layer for layer in self.layers if not layer.identical)
+
+    def explain(self) -> str:
+        """One line for people."""
+        if self.match is None:
+            return f"outputs not compared: {self.reason}"
+        if self.match:
+            return f"outputs match the reference over {self.inferences} inferences ({self.inspected} inspected)"
+        bad: Sequence[str] = [
+            *(f"output {t.name!r}: {t.mismatched} of {t.elements} elements" for t in self.tensors if not t.identical),
+            *(f"layer {c.layer} {c.op}: {c.mismatched} of {c.elements} bytes" for c in self.differing_layers),
+        ]
+        return "outputs differ from the reference: " + "; ".join(bad)
