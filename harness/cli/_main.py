@@ -72,7 +72,9 @@ def run_cli(args: list[str]) -> int:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}\n  Check the path, permissions and free space.", file=sys.stderr)
+        print(
+            f"error: {where}{error.strerror or error}\n  Check the path, permissions and free space.", file=sys.stderr
+        )
         return 1
     except Exception as error:
         return _typer_error(error)

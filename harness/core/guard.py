@@ -33,8 +33,8 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     read_end, write_end = os.pipe()
-    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
         child = subprocess.Popen(

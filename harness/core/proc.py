@@ -90,12 +90,12 @@ def run_guarded(
             process.stdin = stdin
     finally:
         end_guarded(process)
-    finished = Finished(
-        tuple(args), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
-    )
+    finished = Finished(tuple(args), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
     if finished.status == 127 and finished.stderr.startswith(f"{args[0]}: "):
         raise ToolMissingError(
-            f"{args[0]} cannot be started.", why=finished.stderr.strip(), todo="Run `harness doctor` for what to install."
+            f"{args[0]} cannot be started.",
+            why=finished.stderr.strip(),
+            todo="Run `harness doctor` for what to install.",
         )
     return finished
 

@@ -65,7 +65,9 @@ class ContentStore:
     def _entries(self) -> list[Path]:
         if not self.root.is_dir():
             return []
-        return [entry for bucket in self.root.iterdir() if bucket.is_dir() for entry in bucket.iterdir() if entry.is_dir()]
+        return [
+            entry for bucket in self.root.iterdir() if bucket.is_dir() for entry in bucket.iterdir() if entry.is_dir()
+        ]
 
     def info(self) -> StoreInfo:
         """Entries and bytes."""
