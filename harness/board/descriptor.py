@@ -1,0 +1,366 @@
+"""What a board type is: its core, memory, identity and, when it is emulated, what stands in for it.
+
+One YAML file a board type. `load_board_type` reads a single one with what it is based on, `board_types` reads all.
+Directories beside the shipped one come from `HIL_BOARDS_PATH` (separated as in PATH) or from the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from harness.board.validation import explain
+from harness.core.errors import BoardDescriptorError
+from harness.core.resources import data_dir
+from harness.core.strict_yaml import YamlDocument, load
+from harness.core.suggest import did_you_mean
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Address = Annotated[int, Field(ge=0, le=0xFFFF_FFFF)]
+Size = Annotated[int, Field(gt=0, le=0x1_0000_0000)]
+Word = Address
+BOARDS_PATH = "HIL_BOARDS_PATH"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Qualification(_Record):
+    """How far a board type is proven: emulated here, verified by somebody on silicon, or not yet."""
+
+    state: Literal["emulated", "verified", "unverified"]
+    by: str | None = None
+    on: str | None = None
+
+
+class Core(_Record):
+    """The processor core.
+
+    `counter_slots` is how many event counters exist beside the cycle counter.
+    """
+
+    name: str
+    cpuflags: tuple[str, ...]
+    fpu: bool
+    mve: bool
+    counter_unit: Literal["dwt", "armv8m-pmu"]
+    counter_slots: Annotated[int, Field(ge=0, le=31)]
+
+
+class Clocks(_Record):
+    """Named CPU clock rates in hertz."""
+
+    default: Name
+    rates_hz: Mapping[Name, Annotated[int, Field(gt=0, le=10_000_000_000)]]
+
+
+class JLink(_Record):
+    """What a J-Link has to be told: device name, interface, speed in kHz."""
+
+    device: str
+    interface: Literal["swd", "jtag"] = "swd"
+    speed_khz: Annotated[int, Field(gt=0, le=50_000)] = 4000
+
+
+class IdentityCheck(_Record):
+    """One word that the probe reads before any write: `(word at address) & mask` must equal `value`."""
+
+    name: str
+    address: Address
+    mask: Word = 0xFFFF_FFFF
+    value: Word
+
+
+class Memory(_Record):
+    """A region that firmware may use; `origin` and `length` in bytes."""
+
+    name: Name
+    kind: Literal["code", "ram"]
+    origin: Address
+    length: Size
+
+    @property
+    def end(self) -> int:
+        """The first address behind the region."""
+        return self.origin + self.length
+
+
+class LocationDefaults(_Record):
+    """Where the arena and the weights go when nothing is asked for."""
+
+    arena: Name
+    weights: Name
+
+
+class Repeatability(_Record):
+    """Whether the same image gives the same figures on every run."""
+
+    counters: Literal["exact", "noisy"]
+    window: Literal["exact", "noisy"]
+
+
+class EmulatedMemory(_Record):
+    """A region of the emulated machine as the stand-in probe has to treat it."""
+
+    origin: Address
+    length: Size
+    kind: Literal["code", "ram", "device"]
+
+
+class Pages(_Record):
+    """Addresses of the 4 KiB pages that the counter plugin serves."""
+
+    dwt: Address
+    pmu: Address | None = None
+    observer: Address
+
+
+class AddressRange(_Record):
+    """A range of addresses."""
+
+    origin: Address
+    length: Size
+
+
+class CostTable(_Record):
+    """Modelled cycles by instruction class; `version` changes whenever a number does, `basis` says their origin."""
+
+    version: str
+    basis: str
+    cycles: Mapping[str, Annotated[int, Field(ge=0)]]
+
+
+class EnergyTable(_Record):
+    """Modelled energy in femtojoules by instruction class."""
+
+    version: str
+    basis: str
+    fj: Mapping[str, Annotated[int, Field(ge=0)]]
+
+
+class CacheModel(_Record):
+    """A modelled data cache; sizes in bytes, `cacheable` as pairs of first address and first address behind."""
+
+    size: Size
+    line: Size
+    ways: Annotated[int, Field(gt=0, le=64)]
+    miss_cycles: Annotated[int, Field(ge=0)]
+    cacheable: tuple[tuple[Address, Annotated[int, Field(gt=0, le=0x1_0000_0000)]], ...]
+
+
+class Emulator(_Record):
+    """What stands in for the board. Only the virtual bench reads this."""
+
+    machine: str
+    icount_shift: Annotated[int, Field(ge=0, le=10)]
+    qemu_memory: tuple[EmulatedMemory, ...]
+    pages: Pages
+    access_code: AddressRange
+    cost_table: CostTable
+    cache: CacheModel | None = None
+    energy: EnergyTable | None = None
+    events: Mapping[str, Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(default_factory=dict)
+    options: Mapping[str, str | int] = Field(default_factory=dict)
+
+
+class BoardType(_Record):
+    """A kind of board. `path` is the descriptor file it came from."""
+
+    name: Name
+    title: str
+    source: Literal["silicon", "emulated"]
+    qualification: Qualification
+    core: Core
+    clocks: Clocks
+    jlink: JLink
+    identity: Annotated[tuple[IdentityCheck, ...], Field(min_length=2)]
+    memory: Annotated[tuple[Memory, ...], Field(min_length=2)]
+    arena_locations: Annotated[Mapping[Name, Name], Field(min_length=1)]
+    weights_locations: Annotated[Mapping[Name, Name], Field(min_length=1)]
+    defaults: LocationDefaults
+    port: Name
+    repeatability: Repeatability
+    emulator: Emulator | None = None
+    based_on: Name | None = None
+    path: Path
+
+    def region(self, name: str) -> Memory:
+        """The memory region of a name; KeyError when there is none."""
+        return {region.name: region for region in self.memory}[name]
+
+    def clock_hz(self, name: str | None = None) -> int:
+        """The rate of a named clock (the default one when None)."""
+        return self.clocks.rates_hz[name or self.clocks.default]
+
+    @property
+    def port_dir(self) -> Path:
+        """Start-up code and linker script: `ports/<port>` beside the descriptor, else the shipped one.
+
+        Raises:
+            BoardDescriptorError: neither exists.
+        """
+        candidates = (self.path.parent / "ports" / self.port, data_dir("firmware") / "ports" / self.port)
+        for candidate in candidates:
+            if candidate.is_dir():
+                return candidate
+        raise BoardDescriptorError(
+            f"Board type {self.name!r} names the port {self.port!r}, which does not exist.",
+            why=f"Looked for {candidates[0]} and {candidates[1]}.",
+            todo="Add startup.c, board.h and link.ld there, or correct `port`.",
+        )
+
+    def firmware_facts(self) -> dict[str, Any]:
+        """The facts that decide firmware, JSON-ready: part of a plan's identity."""
+        record = self.model_dump(
+            mode="json", include={"name", "core", "clocks", "memory", "arena_locations", "weights_locations", "port"}
+        )
+        record["clocks"] = record["clocks"]["rates_hz"]
+        return record
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        problems = list(_problems(self))
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+
+def _problems(board: BoardType) -> list[str]:
+    out: list[str] = []
+    names = [region.name for region in board.memory]
+    kinds = {region.name: region.kind for region in board.memory}
+    if len(set(names)) != len(names):
+        out.append("memory: two regions have the same name")
+    for low, high in pairwise(sorted(board.memory, key=lambda region: region.origin)):
+        if low.end > high.origin:
+            out.append(f"memory: {low.name} and {high.name} overlap")
+    for field, default in (("arena_locations", board.defaults.arena), ("weights_locations", board.defaults.weights)):
+        mapping: Mapping[str, str] = getattr(board, field)
+        out += [f"{field}: {loc} names the unknown memory {mem!r}" for loc, mem in mapping.items() if mem not in kinds]
+        if default not in mapping:
+            out.append(f"defaults: {default!r} is not among {field}")
+    out += [
+        f"arena_locations: {m!r} is not of kind ram" for m in board.arena_locations.values() if kinds.get(m) == "code"
+    ]
+    if board.clocks.default not in board.clocks.rates_hz:
+        out.append("clocks: the default is not among rates_hz")
+    out += [f"identity: {c.name} has bits outside its mask" for c in board.identity if c.value & ~c.mask]
+    emulated = board.source == "emulated"
+    if emulated != (board.emulator is not None):
+        out.append("emulator: is given exactly when source is emulated")
+    if emulated != (board.qualification.state == "emulated"):
+        out.append("qualification: state is emulated exactly when source is")
+    if board.emulator is not None:
+        pages = board.emulator.pages
+        for page in (pages.dwt, pages.pmu, pages.observer):
+            if page is not None and any(r.origin < page + 0x1000 and page < r.end for r in board.memory):
+                out.append(f"emulator.pages: {page:#x} lies in memory that firmware uses")
+    return out
+
+
+def search_path(extra: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Directories with descriptors: the caller's, those of `HIL_BOARDS_PATH`, the shipped one."""
+    listed = [Path(part) for part in os.environ.get(BOARDS_PATH, "").split(os.pathsep) if part]
+    return (*extra, *listed, data_dir("boards"))
+
+
+def _files(extra: Sequence[Path]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for directory in search_path(extra):
+        if not directory.is_dir():
+            raise BoardDescriptorError(
+                f"The board directory {directory} does not exist.", todo=f"Correct {BOARDS_PATH} or the setting."
+            )
+        for file in sorted(directory.glob("*.yml")):
+            other = found.setdefault(file.stem, file)
+            if other.resolve() != file.resolve():
+                raise BoardDescriptorError(
+                    f"Two descriptors claim the board type {file.stem!r}.",
+                    why=f"{other} and {file}.",
+                    todo="Rename one of them; `based_on` lets it inherit from the other.",
+                )
+    return found
+
+
+def load_board_type(name: str, *, extra: Sequence[Path] = ()) -> BoardType:
+    """The board type of a name.
+
+    Raises:
+        BoardDescriptorError: there is none, or its file (or what it is based on) cannot be used.
+    """
+    return _load(name, _files(extra))
+
+
+def board_types(*, extra: Sequence[Path] = ()) -> dict[str, BoardType]:
+    """All board types by name, in alphabetical order. Raises like `load_board_type`."""
+    files = _files(extra)
+    return {name: _load(name, files) for name in sorted(files)}
+
+
+def _load(name: str, files: Mapping[str, Path]) -> BoardType:
+    documents = _chain(name, files)
+    merged: dict[str, Any] = {}
+    for document in reversed(documents):
+        merged = _merge(merged, document.value)
+    merged["path"] = str(files[name])
+    try:
+        # Through JSON: strict about numbers and truth values, yet a list may become a tuple.
+        return BoardType.model_validate_json(json.dumps(merged))
+    except ValidationError as fault:
+        raise explain(fault, BoardType, documents, BoardDescriptorError, f"Board type {name!r}") from None
+
+
+def _chain(name: str, files: Mapping[str, Path]) -> list[YamlDocument]:
+    documents: list[YamlDocument] = []
+    seen: list[str] = []
+    wanted: str | None = name
+    while wanted is not None:
+        if wanted in seen:
+            raise BoardDescriptorError(
+                f"Board type {name!r} is based on itself.", why=" -> ".join([*seen, wanted]), todo="Correct `based_on`."
+            )
+        if wanted not in files:
+            where = f"{documents[-1].where(('based_on',))}: " if documents else ""
+            raise BoardDescriptorError(
+                f"{where}There is no board type {wanted!r}.",
+                why=did_you_mean(wanted, files),
+                todo="`harness boards` lists the board types.",
+                context={"known": sorted(files)},
+            )
+        seen.append(wanted)
+        document = load(files[wanted], BoardDescriptorError)
+        documents.append(document)
+        wanted = _check_document(document, wanted)
+    return documents
+
+
+def _check_document(document: YamlDocument, name: str) -> str | None:
+    if not isinstance(document.value, dict):
+        raise BoardDescriptorError(f"{document.source} is not a mapping.", todo="Start from a shipped descriptor.")
+    if document.value.get("name") != name:
+        raise BoardDescriptorError(
+            f"{document.where(('name',))}: the name must equal the file's, {name!r}.",
+            todo="Correct the name or the file's.",
+        )
+    if "path" in document.value:
+        raise BoardDescriptorError(f"{document.where(('path',))}: unknown key 'path'.", todo="Remove it.")
+    base = document.value.get("based_on")
+    if base is not None and not (isinstance(base, str) and re.match(r"^[a-z][a-z0-9_]*$", base)):
+        raise BoardDescriptorError(f"{document.where(('based_on',))}: not a board type's name.", todo="Correct it.")
+    return base
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(base)
+    for key, value in over.items():
+        old = out.get(key)
+        out[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return out
