@@ -61,7 +61,9 @@ def add_options(parser: pytest.Parser) -> None:
             group.addoption(option.flag, dest=dest, action="store_true", default=None, help=option.help)
             parser.addini(option.ini, option.help, type="bool", default=False)
         elif option.kind == "list":
-            group.addoption(option.flag, dest=dest, action="append", default=None, metavar=option.metavar, help=option.help)
+            group.addoption(
+                option.flag, dest=dest, action="append", default=None, metavar=option.metavar, help=option.help
+            )
             parser.addini(option.ini, option.help, type="args", default=[])
         else:
             group.addoption(option.flag, dest=dest, default=None, metavar=option.metavar, help=option.help)

@@ -1,0 +1,126 @@
+"""Policy: markers, board parametrisation, what a failure is called, what the end of a session shows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from harness.pytest_plugin.marker import MARKER_LINE, HilMark, read_mark
+from harness.pytest_plugin.options import add_options, get_option
+from harness.pytest_plugin.outcome import RECORD, classify
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the `--hil-*` options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and what gathers reports."""
+    config.addinivalue_line("markers", MARKER_LINE)
+    config.pluginmanager.register(Gatherer(config), "hil-gatherer")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per board type that the marker names or that meets what it requires."""
+    if "hil_board_type" not in metafunc.fixturenames:
+        return
+    mark = read_mark(metafunc.definition, metafunc.definition.path)
+    if mark is None:
+        if "hil_board_type" in {*metafunc.fixturenames}:
+            raise pytest.UsageError(f"{metafunc.definition.nodeid}: uses a hil fixture but has no hil marker.")
+        return
+    from harness.pytest_plugin.selection import select_boards
+
+    choices = select_boards(metafunc.config, mark, metafunc.definition.nodeid)
+    metafunc.parametrize("hil_board_type", choices, ids=[choice.name for choice in choices], indirect=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A false verdict that a plain `assert` tripped over is a regression, and is raised as one."""
+    try:
+        return (yield)
+    except AssertionError as error:
+        record = item.stash.get(RECORD, None)
+        if record is None or not any(verdict.get("regression_asserted") for verdict in record["verdicts"]):
+            raise
+        from harness.core.errors import RegressionFailed
+
+        if isinstance(error, RegressionFailed):
+            raise
+        raise RegressionFailed(*error.args).with_traceback(error.__traceback__) from None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add class and evidence; an infrastructure fault is an error in whatever phase it occurred."""
+    report = yield
+    record = item.stash.get(RECORD, None)
+    if record is None:
+        return report
+    if call.excinfo is not None:
+        hil_class = classify(call.excinfo.value)
+        if hil_class == "failed" and record.get("outputs_asserted"):
+            hil_class = "outputs"
+        expected = hasattr(report, "wasxfail")
+        record["class"] = "passed" if expected and report.skipped else hil_class
+        if report.failed and hil_class in ("infrastructure", "blocked", "usage"):
+            report.when = "setup"
+        if report.failed:
+            from harness.pytest_plugin.evidence import sections
+
+            report.sections += sections(record, call.excinfo.value)
+            item.user_properties.append(("hil.class", hil_class))
+            report.user_properties = list(item.user_properties)
+    if report.when == "teardown":
+        for name in ("board", "source", "serial"):
+            if name in record:
+                item.user_properties.append((f"hil.{name}", record[name]))
+        item.user_properties += [("hil.bundle", bundle["path"]) for bundle in record["bundles"]]
+        report.user_properties = list(item.user_properties)
+        report.hil = {  # type: ignore[attr-defined]
+            "test": item.nodeid,
+            "class": record.get("class", "passed"),
+            **{key: value for key, value in record.items() if key not in ("class", "log")},
+        }
+    return report
+
+
+class Gatherer:
+    """Collects what tests (of any worker) said, and shows it at the end of the session."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.records: list[dict[str, Any]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the record that came with a test's last report."""
+        record = getattr(report, "hil", None)
+        if record is not None:
+            self.records.append(record)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The table of runs and verdicts, the counts by class, and the summary file."""
+        path = get_option(self.config, "json")
+        if self.records:
+            from harness.pytest_plugin.summary import write_table
+
+            write_table(terminalreporter, self.records)
+        if path is not None:
+            from harness.pytest_plugin.summary import write_json
+
+            write_json(path, self.records)
+
+
+def mark_of(item: pytest.Item) -> HilMark:
+    """The marker of a test that has one."""
+    mark = read_mark(item, item.path)
+    if mark is None:
+        raise pytest.UsageError(f"{item.nodeid}: uses a hil fixture but has no hil marker.")
+    return mark

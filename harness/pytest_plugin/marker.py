@@ -1,0 +1,85 @@
+"""The `hil` marker: what a test asks for, validated with errors that quote the mistake."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SIGNATURE = (
+    "hil(model=PATH, boards=[TYPE, ...], requires={FACT: VALUE}, config=PATH, inspect=N, baseline={SETTING: VALUE}, "
+    "**settings)"
+)
+MARKER_LINE = f"{SIGNATURE}: measure a model on each board named, or on every board that meets `requires`"
+_OWN = ("model", "boards", "requires", "inspect", "baseline")
+
+
+@dataclass(frozen=True)
+class HilMark:
+    """One test's request.
+
+    `settings` are settings of a plan by their Python names; `baseline` are settings that differ in the build to compare
+    with, when no baseline is given on the command line.
+    """
+
+    model: Path | None
+    boards: tuple[str, ...]
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    inspect: int = 1
+    baseline: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def plan_settings(self, *, for_baseline: bool = False) -> dict[str, Any]:
+        """Settings to freeze, for the test's own run or for its baseline."""
+        return {**self.settings, **(self.baseline if for_baseline else {})}
+
+
+def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | None:
+    """Merge the `hil` markers of a test, its class and its module; the closest wins per argument.
+
+    Raises:
+        pytest.UsageError: positional arguments, or an argument of the wrong type.
+    """
+    merged: dict[str, Any] = {}
+    found = False
+    for mark in reversed(list(node.iter_markers("hil"))):
+        found = True
+        if mark.args:
+            raise pytest.UsageError(f"{node.nodeid}: hil takes keyword arguments only, got {mark.args!r}. {SIGNATURE}")
+        merged.update(mark.kwargs)
+    if not found:
+        return None
+    boards = merged.get("boards", ())
+    if isinstance(boards, str):
+        raise pytest.UsageError(f"{node.nodeid}: boards={boards!r} must be a list of board types, as in [{boards!r}].")
+    model = merged.get("model")
+    for name, kind in (("requires", Mapping), ("baseline", Mapping), ("inspect", int)):
+        if name in merged and not isinstance(merged[name], kind):
+            raise pytest.UsageError(f"{node.nodeid}: {name}={merged[name]!r} has the wrong type. {SIGNATURE}")
+    return HilMark(
+        model=_find(path, model) if model is not None else None,
+        boards=tuple(boards),
+        requires=dict(merged.get("requires", {})),
+        inspect=merged.get("inspect", 1),
+        baseline=dict(merged.get("baseline", {})),
+        settings={
+            key: str(_find(path, value)) if key == "config" else value
+            for key, value in merged.items()
+            if key not in _OWN
+        },
+    )
+
+
+def _find(test_file: Path, name: str | Path) -> Path:
+    path = Path(name)
+    return path if path.is_absolute() else (test_file.parent / path)
+
+
+def closest(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    """`; did you mean 'x'?` or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,50 @@
+"""What became of a test in the harness' terms, as plain data that survives the trip from an xdist worker."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from harness.core.errors import INFRASTRUCTURE, HarnessError, RegressionFailed
+
+HilClass = Literal["passed", "regression", "outputs", "infrastructure", "blocked", "usage", "failed", "skipped"]
+
+RECORD = pytest.StashKey[dict[str, Any]]()
+"""Per test: board, source, bundle paths, verdicts, target log; filled by fixtures, read by the report hook."""
+
+BROKEN = pytest.StashKey[dict[str, str]]()
+"""Per session: board type -> why no further test can use it."""
+
+
+class BlockedError(HarnessError):
+    """A test did not run because its board was found broken by an earlier one."""
+
+    code = "bench.blocked"
+    exit_code = 6
+    fault_class = "bench"
+
+
+def record_of(item: pytest.Item) -> dict[str, Any]:
+    """The record of a test, made on first use."""
+    return item.stash.setdefault(RECORD, {"bundles": [], "verdicts": []})
+
+
+def classify(error: BaseException) -> HilClass:
+    """The class of an exception that ended a test."""
+    if isinstance(error, BlockedError):
+        return "blocked"
+    if isinstance(error, RegressionFailed):
+        return "regression"
+    if isinstance(error, HarnessError):
+        return "infrastructure" if error.fault_class in INFRASTRUCTURE else "usage"
+    if isinstance(error, pytest.skip.Exception):
+        return "skipped"
+    return "failed"
+
+
+def breaks_board(error: HarnessError) -> bool:
+    """Whether the fault says that no further test can use boards of this type."""
+    from harness.core.errors import ProbeError, ToolMissingError, WrongBoardError
+
+    return isinstance(error, ProbeError | ToolMissingError | WrongBoardError)

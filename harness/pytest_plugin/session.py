@@ -1,0 +1,216 @@
+"""What the fixtures do, once a test has asked for a run."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.core.errors import HarnessError
+from harness.pytest_plugin.hooks import mark_of
+from harness.pytest_plugin.options import get_option
+from harness.pytest_plugin.outcome import BROKEN, BlockedError, breaks_board, record_of
+from harness.pytest_plugin.selection import Choice, bench_of, serial_for
+from harness.pytest_plugin.verdicts import JudgedPair
+from harness.runner.deadlines import Deadlines
+
+if TYPE_CHECKING:
+    from harness.bench.provider import BoardLease
+    from harness.capture.record import Capture
+    from harness.image.record import Build
+    from harness.plan.record import Plan
+    from harness.runner.board import FlashedBoard
+    from harness.runner.run import RunOutcome
+
+
+def item_of(request: pytest.FixtureRequest) -> pytest.Item:
+    """The test a fixture works for."""
+    node = request.node
+    if not isinstance(node, pytest.Item):
+        raise pytest.UsageError("hil fixtures belong to one test each; do not widen their scope.")
+    return node
+
+
+def board_type(request: pytest.FixtureRequest) -> str:
+    """Resolve the parameter; skip, or fail under `--hil-strict`, when the bench has no such board."""
+    choice: Choice | None = getattr(request, "param", None)
+    item = item_of(request)
+    record = record_of(item)
+    if choice is None:
+        raise pytest.UsageError(f"{item.nodeid}: uses a hil fixture but has no hil marker.")
+    if choice.unavailable:
+        if get_option(request.config, "strict"):
+            from harness.core.errors import NoBoardError
+
+            raise NoBoardError(choice.unavailable, todo="Add one to the bench, or leave out --hil-strict.")
+        pytest.skip(choice.unavailable)
+    reason = request.session.stash.get(BROKEN, {}).get(choice.name)
+    if reason:
+        raise BlockedError(
+            f"Not run: {choice.name} failed earlier in this session.",
+            why=reason,
+            todo="Mend the board, then run again.",
+        )
+    record["board"] = choice.name
+    return choice.name
+
+
+@contextmanager
+def _faults(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remember a board that no later test can use."""
+    try:
+        yield
+    except HarnessError as error:
+        if breaks_board(error):
+            name = record_of(item_of(request)).get("board", "")
+            request.session.stash.setdefault(BROKEN, {})[name] = error.what
+        raise
+
+
+def freeze_plan(request: pytest.FixtureRequest, board: str, *, for_baseline: bool = False) -> Plan:
+    """Freeze the marker's model and settings for a board type."""
+    from harness.plan.freeze import freeze
+
+    item = item_of(request)
+    mark = mark_of(item)
+    if mark.model is None:
+        raise pytest.UsageError(f"{item.nodeid}: the hil marker names no model.")
+    with _faults(request):
+        return freeze(mark.model, board=board, **mark.plan_settings(for_baseline=for_baseline))
+
+
+def build_image(request: pytest.FixtureRequest, plan: Plan) -> Build:
+    """Build (or take from the cache) the image of a plan."""
+    from harness.image.build import build
+
+    mark = mark_of(item_of(request))
+    keep = get_option(request.config, "keep")
+    parent = out_dir(request.config) / "builds" if keep else request.getfixturevalue("tmp_path_factory").mktemp("hil")
+    with _faults(request):
+        return build(plan, parent / _unique(request, plan.board), model=mark.model)
+
+
+def out_dir(config: pytest.Config) -> Path:
+    """Where bundles go."""
+    text = get_option(config, "out")
+    return Path(text).absolute() if text else config.rootpath / "hil-results"
+
+
+def _unique(request: pytest.FixtureRequest, board: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", item_of(request).name).strip("-")[:60]
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{board}-{time.time_ns() % 1_000_000_000:09d}"
+
+
+def _deadlines(config: pytest.Config) -> Deadlines:
+    try:
+        return Deadlines.of(get_option(config, "deadline"))
+    except HarnessError as error:
+        raise pytest.UsageError(f"--hil-deadline: {error}") from None
+
+
+@contextmanager
+def leased_board(request: pytest.FixtureRequest, image: Build) -> Iterator[BoardLease]:
+    """Lease a board of the image's type for the length of a test."""
+    from harness.runner.board import lease_board
+
+    item = item_of(request)
+    with _faults(request):
+        lease = lease_board(
+            bench_of(request.config),
+            image,
+            serial=serial_for(request.config, image.plan.board),
+            holder=f"pytest {item.nodeid}",
+            deadlines=_deadlines(request.config),
+        )
+    record = record_of(item)
+    record["serial"] = str(lease.info.serial)
+    record["source"] = lease.board_type.source
+    with lease:
+        yield lease
+
+
+@contextmanager
+def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> Iterator[FlashedBoard]:
+    """Flash the image and leave the board halted at reset."""
+    from harness.runner.board import flashed_board
+
+    with _faults(request), flashed_board(lease, image, _deadlines(request.config)) as ready:
+        yield ready
+
+
+def capture_boot(request: pytest.FixtureRequest, ready: FlashedBoard, inputs: Any) -> Capture:
+    """Boot and capture, without publishing."""
+    from harness.runner.measure import capture_request, measure
+
+    mark = mark_of(item_of(request))
+    with _faults(request):
+        wanted = capture_request(ready.build, inputs, inspect=mark.inspect)
+        return measure(ready, wanted, _deadlines(request.config))
+
+
+def measured_run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any) -> RunOutcome:
+    """The test's own run, with its bundle noted in the report."""
+    outcome = _run(request, lease, image, inputs, role="candidate")
+    record = record_of(item_of(request))
+    record["cycles"] = outcome.clean_cycles
+    record["outputs_match"] = outcome.outputs.match
+    record["outputs"] = outcome.outputs.explain()
+    record["log"] = outcome.log
+    return outcome
+
+
+def _run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any, *, role: str) -> RunOutcome:
+    from harness.runner.run import run
+
+    item = item_of(request)
+    mark = mark_of(item)
+    with _faults(request):
+        outcome = run(
+            image,
+            lease=lease,
+            out=out_dir(request.config) / _unique(request, f"{image.plan.board}-{role}"),
+            inputs=inputs,
+            inspect=mark.inspect,
+            deadlines=_deadlines(request.config),
+        )
+    record_of(item)["bundles"].append({"role": role, "path": str(outcome.bundle)})
+    return outcome
+
+
+def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any) -> Path:
+    """The bundle to compare with."""
+    given = get_option(request.config, "baseline")
+    if given is not None:
+        from harness.judge.baseline import find_baseline
+
+        return find_baseline(Path(given), image.plan)
+    mark = mark_of(item_of(request))
+    if mark.baseline:
+        image = build_image(request, freeze_plan(request, image.plan.board, for_baseline=True))
+    return _run(request, lease, image, inputs, role="baseline").bundle
+
+
+def judge_with(request: pytest.FixtureRequest, outcome: RunOutcome) -> Callable[..., JudgedPair]:
+    """The `verdict` fixture's callable."""
+
+    def verdict(profile: str | Path, baseline: str | Path | None = None) -> JudgedPair:
+        from harness.judge.compare import compare
+
+        item = item_of(request)
+        path = Path(profile)
+        base = Path(baseline) if baseline is not None else request.getfixturevalue("baseline")
+        result = compare(base, outcome.bundle, path if path.is_absolute() else item.path.parent / path)
+        entry: dict[str, Any] = {"status": str(result.status), "profile": path.name, "table": result.explain()}
+        record_of(item)["verdicts"].append(entry)
+
+        def asserted() -> None:
+            entry["regression_asserted"] = True
+
+        return JudgedPair(result, base, outcome.bundle, asserted)
+
+    return verdict

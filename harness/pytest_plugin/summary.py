@@ -1,0 +1,70 @@
+"""The end of a session: one row per test that touched a board, counts by class, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.files import atomic_write
+from harness.core.strict_json import pretty
+
+SCHEMA = "harness.session-summary"
+COUNTED = {
+    "regression": "regressions",
+    "outputs": "output mismatches",
+    "infrastructure": "infrastructure faults",
+    "blocked": "blocked tests",
+    "usage": "usage errors",
+}
+HEADINGS = ("test", "board", "source", "cycles/inference", "outputs", "verdict", "bundle")
+
+
+def counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """How many tests ended in each class; every class is present."""
+    seen = Counter(record["class"] for record in records)
+    return {"passed": seen["passed"], "skipped": seen["skipped"], "failed": seen["failed"]} | {
+        name: seen[name] for name in COUNTED
+    }
+
+
+def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, Any]]) -> None:
+    """Print the table of runs and the counts."""
+    terminal.section("hardware in the loop")
+    rows = [_row(record) for record in records if record["bundles"]]
+    if rows:
+        widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS) - 1)]
+        for row in [HEADINGS, *rows]:
+            cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
+            terminal.write_line("  ".join([*cells, row[-1]]).rstrip())
+    tally = counts(records)
+    text = ", ".join(f"{tally[name]} {label}" for name, label in COUNTED.items() if name != "usage" or tally[name])
+    terminal.write_line(f"{len(records)} tests on boards: {text}")
+
+
+def _row(record: dict[str, Any]) -> tuple[str, ...]:
+    name = record["test"].rsplit("::", 1)[-1]
+    verdicts = ", ".join(verdict["status"] for verdict in record["verdicts"]) or "-"
+    cycles = record.get("cycles")
+    match = record.get("outputs_match")
+    bundle = record["bundles"][0]
+    return (
+        name,
+        record.get("board", "-"),
+        record.get("source", "-"),
+        "-" if cycles is None else f"{cycles:,.0f}",
+        {True: "match", False: "DIFFER", None: "-"}[match],
+        verdicts,
+        bundle["path"],
+    )
+
+
+def write_json(path: str, records: Sequence[dict[str, Any]]) -> None:
+    """Write the summary file, replacing an older one in one step."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    body = {"schema": SCHEMA, "schema_version": 1, "counts": counts(records), "tests": list(records)}
+    atomic_write(target, pretty(body))

@@ -1,0 +1,119 @@
+"""Reference outputs from the host, kept by model, inputs and reference package so that a repeat costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.core.hashing import semantic_hash
+from harness.core.resources import cache_root
+from harness.core.store import ContentStore
+
+Tensors = tuple[bytes, ...]
+FILE = "reference.npz"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the host reference computed.
+
+    `outputs[inference][output]` are bytes; `layers[input][layer][output]` are bytes. `info` names package, version,
+    resolver and rounding profile.
+    """
+
+    outputs: tuple[Tensors, ...]
+    layers: tuple[tuple[Tensors, ...], ...]
+    info: dict[str, str]
+
+
+def host_reference(
+    model: Path, model_sha256: str, *, inferences: Sequence[Tensors], inspected: Sequence[Tensors], rounding: str
+) -> Reference:
+    """Run the model on the host for all given inputs, or take the answer of an earlier identical run.
+
+    Raises:
+        ToolMissingError: the reference package is not installed.
+        HarnessError: the reference refused the model, or did not end in time.
+    """
+    from harness.engines.reference import reference_info, reference_layers, reference_outputs
+
+    info = {key: str(value) for key, value in vars_of(reference_info(rounding)).items()}
+    basis = {
+        "model": model_sha256,
+        "info": info,
+        "inferences": _digest(inferences),
+        "inspected": _digest(inspected),
+    }
+    key = semantic_hash("reference", basis).rsplit(":", 1)[1]
+
+    def make(directory: Path) -> None:
+        outputs = reference_outputs(model, inferences, rounding) if inferences else []
+        layers = reference_layers(model, inspected, rounding) if inspected else []
+        (directory / FILE).write_bytes(_pack(outputs, layers))
+
+    entry = ContentStore(cache_root() / "reference").get_or_make(key, make)
+    outputs, layers = _unpack((entry / FILE).read_bytes())
+    return Reference(outputs=outputs, layers=layers, info=info)
+
+
+def vars_of(record: object) -> dict[str, object]:
+    """Fields of a dataclass instance."""
+    import dataclasses
+
+    return dataclasses.asdict(record)  # type: ignore[call-overload, no-any-return]
+
+
+def _digest(cases: Sequence[Tensors]) -> str:
+    digest = hashlib.sha256()
+    for case in cases:
+        for tensor in case:
+            digest.update(len(tensor).to_bytes(8, "little"))
+            digest.update(tensor)
+        digest.update(b"|")
+    return digest.hexdigest()
+
+
+def _pack(outputs: Sequence[Tensors], layers: Sequence[Sequence[Tensors]]) -> bytes:
+    arrays = {f"o_{i}_{j}": _u8(t) for i, case in enumerate(outputs) for j, t in enumerate(case)}
+    arrays |= {
+        f"l_{i}_{n}_{j}": _u8(t)
+        for i, case in enumerate(layers)
+        for n, layer in enumerate(case)
+        for j, t in enumerate(layer)
+    }
+    blob = np.concatenate([np.zeros(0, np.uint8), *arrays.values()])
+    names = np.array(list(arrays), dtype="U32")
+    sizes = np.array([a.size for a in arrays.values()], np.int64)
+    file = io.BytesIO()
+    np.savez_compressed(file, names=names, sizes=sizes, blob=blob)
+    return file.getvalue()
+
+
+def _u8(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.frombuffer(data, np.uint8)
+
+
+def _unpack(data: bytes) -> tuple[tuple[Tensors, ...], tuple[tuple[Tensors, ...], ...]]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        names, sizes, blob = file["names"].tolist(), file["sizes"].tolist(), file["blob"].tobytes()
+    outputs: dict[int, list[bytes]] = {}
+    layers: dict[int, dict[int, list[bytes]]] = {}
+    at = 0
+    for name, size in zip(names, sizes, strict=True):
+        kind, *numbers = name.split("_")
+        index = [int(number) for number in numbers]
+        chunk = blob[at : at + size]
+        at += size
+        if kind == "o":
+            outputs.setdefault(index[0], []).append(chunk)
+        else:
+            layers.setdefault(index[0], {}).setdefault(index[1], []).append(chunk)
+    return (
+        tuple(tuple(case) for case in outputs.values()),
+        tuple(tuple(tuple(layer) for layer in case.values()) for case in layers.values()),
+    )
