@@ -38,8 +38,12 @@ def spawn_guarded(
     env: Mapping[str, str] | None = None,
     stdout: int | IO[bytes] = subprocess.PIPE,
     stderr: int | IO[bytes] = subprocess.PIPE,
+    guard_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a command under a guard: closing the returned process' stdin, or dying, kills its process group."""
+    """Start a command under a guard: closing the returned process' stdin, or dying, kills its process group.
+
+    `guard_fds` stay open in the guard, not in the command: a kernel lock on one of them lasts until the command is gone.
+    """
     return subprocess.Popen(
         [sys.executable, "-I", "-S", str(GUARD), *args],
         cwd=cwd,
@@ -48,6 +52,7 @@ def spawn_guarded(
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=tuple(guard_fds),
     )
 
 

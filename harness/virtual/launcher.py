@@ -1,0 +1,300 @@
+"""Starts a blank emulated board and keeps it no longer than its owner lives.
+
+The emulator runs under `harness.core.guard`, which holds a pipe from this process: when this process is gone, however
+it ended, the guard kills the emulator within moments. The guard also holds the kernel lock of the board's serial, so
+that nobody starts a second emulator of that serial before the first one is really gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from harness.core.deadline import Deadline
+from harness.core.errors import BenchError, BoardBusyError, HarnessError, LockupError, TargetError, ToolMissingError
+from harness.core.files import atomic_write
+from harness.core.proc import clean_env, end_guarded, spawn_guarded
+from harness.virtual.qmp import QmpClient
+from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
+
+if TYPE_CHECKING:
+    from harness.board.descriptor import BoardType, Emulator
+
+QEMU = "qemu-system-arm"
+QEMU_VARIABLE = "HARNESS_QEMU"
+SOCKET_PATH_MAX = 107
+MemoryPath = Literal["auto", "qtest", "gdb"]
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """How a board is started.
+
+    Attributes:
+        memory: how the virtual J-Link reaches memory: the fastest way permitted, through qtest, or through the debugger.
+        counters: whether the counter plugin is loaded.
+        known_devices: device names the virtual J-Link accepts beside the board's own.
+    """
+
+    memory: MemoryPath = "auto"
+    counters: bool = True
+    known_devices: tuple[str, ...] = ()
+
+
+def qemu_program() -> Path:
+    """The emulator: `HARNESS_QEMU`, else qemu-system-arm on PATH.
+
+    Raises:
+        ToolMissingError: it is not installed.
+    """
+    name = os.environ.get(QEMU_VARIABLE) or QEMU
+    found = shutil.which(name)
+    if found is None:
+        raise ToolMissingError(
+            f"{name} is not installed.",
+            why="Emulated boards run on QEMU.",
+            todo="apt-get install -y qemu-system-arm",
+        )
+    return Path(found)
+
+
+class VirtualBoard:
+    """One emulated board, started blank: nothing in its memory, its core stopped."""
+
+    def __init__(self, board: BoardType, where: Places, lock: int, process: subprocess.Popen[bytes]) -> None:
+        self.board = board
+        self.serial = where.serial
+        self._where = where
+        self._lock: int | None = lock
+        self._process = process
+
+    @classmethod
+    def start(
+        cls, board: BoardType, serial: int, deadline: Deadline, options: LaunchOptions | None = None
+    ) -> VirtualBoard:
+        """Start a board under a serial and register it.
+
+        Raises:
+            ToolMissingError: QEMU is not installed.
+            BoardBusyError: an emulator of this serial lives until the deadline.
+            BenchError: QEMU ends at once, or does not answer.
+        """
+        options = options or LaunchOptions()
+        if board.emulator is None:
+            raise BenchError(f"{board.name} is not an emulated board type.", todo="Name one of `harness boards`.")
+        program = qemu_program()
+        reclaim()
+        where = places(serial)
+        _check_length(where)
+        lock = _take(where, deadline)
+        try:
+            where.clear()
+            where.directory.mkdir(mode=0o700)
+            with (where.directory / "stderr").open("wb") as stderr:
+                process = spawn_guarded(
+                    _command(program, board, board.emulator, where, options),
+                    env=clean_env(),
+                    stdout=stderr,
+                    stderr=stderr,
+                    guard_fds=(lock,),
+                )
+        except BaseException:
+            where.clear()
+            os.close(lock)
+            raise
+        self = cls(board, where, lock, process)
+        try:
+            self._register(board.emulator, deadline, options)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _register(self, emulator: Emulator, deadline: Deadline, options: LaunchOptions) -> None:
+        sockets = {name: self._where.directory / name for name in ("gdb", "qmp", "qtest", "qmp2")}
+        while not all(path.exists() for path in sockets.values()):
+            if self._process.poll() is not None:
+                raise BenchError(
+                    f"The emulator of {self.board.name} ended at once.",
+                    why=_last_lines(self.stderr(), 3),
+                    todo="`harness doctor` checks the emulator and the counter plugin.",
+                )
+            deadline.check("the emulator runs but has no sockets yet")
+            time.sleep(0.002)
+        with QmpClient(sockets["qmp2"], deadline) as qmp:
+            pages = {
+                name: qmp.host_address(address)
+                for name, address in (
+                    ("dwt", emulator.pages.dwt),
+                    ("pmu", emulator.pages.pmu),
+                    ("observer", emulator.pages.observer),
+                )
+                if address is not None
+            }
+            atomic_write(
+                self._where.directory / "pages",
+                "".join(f"{name}={address:#x}\n" for name, address in pages.items() if address is not None),
+            )
+            regions = [
+                f"{memory.kind},{memory.origin:#x},{memory.length:#x},{_contiguous(qmp, memory.origin, memory.length):#x}"
+                for memory in emulator.qemu_memory
+                if memory.kind != "device"
+            ]
+        write_entry(
+            self._where,
+            {
+                "version": "1",
+                "serial": str(self.serial),
+                "board": self.board.name,
+                "device": self.board.jlink.device,
+                "core": self.board.core.name.title(),
+                "gdb": str(sockets["gdb"]),
+                "qmp": str(sockets["qmp"]),
+                "qtest": str(sockets["qtest"]),
+                "alive": str(self._where.lock),
+                "lock": str(self._where.directory / "probe.lock"),
+                "memory": options.memory,
+                "region": regions,
+                "known": [name for name in options.known_devices if name != self.board.jlink.device],
+            },
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def directory(self) -> Path:
+        """Sockets, pages file and standard error of the emulator."""
+        return self._where.directory
+
+    @property
+    def alive(self) -> bool:
+        """Whether the emulator runs."""
+        return self._lock is not None and self._process.poll() is None
+
+    def pid(self) -> int:
+        """Process id of the emulator itself; it is the guard's only child.
+
+        Raises:
+            TargetError: it has ended.
+        """
+        try:
+            children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        except OSError:
+            children = []
+        if not children:
+            raise TargetError(f"The emulator of board {self.serial} has ended.")
+        return int(children[0])
+
+    def stderr(self) -> str:
+        """What the emulator printed; empty once the board is stopped."""
+        try:
+            return (self._where.directory / "stderr").read_text("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def failure(self, patience: float = 1.0) -> HarnessError | None:
+        """Why the emulator ended, or None when it still runs after `patience` seconds."""
+        if self._lock is None:
+            return None
+        try:
+            status = self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return None
+        text = self.stderr()
+        context = {"serial": self.serial, "board": self.board.name, "status": status, "emulator": text[-4000:]}
+        where = f"board {self.serial} ({self.board.name})"
+        if "Lockup" in text:
+            line = next(line for line in text.splitlines() if "Lockup" in line)
+            return LockupError(
+                f"The core of {where} locked up.",
+                why=line.strip(),
+                todo="Look at the vector table and at the HardFault handler: a fault inside it, or no code at all.",
+                context=context,
+            )
+        how = f"was killed by signal {status - 128}" if status > 128 else f"ended with status {status}"
+        return TargetError(
+            f"The emulator of {where} {how}.",
+            why=_last_lines(text, 2),
+            todo="Run again; if it repeats, keep the emulator's message for a report.",
+            context=context,
+        )
+
+    def stop(self) -> None:
+        """End the emulator and remove what it left. May be called more than once."""
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        try:
+            end_guarded(self._process)
+            self._where.clear()
+        finally:
+            os.close(lock)
+
+
+def _command(
+    program: Path, board: BoardType, emulator: Emulator, where: Places, options: LaunchOptions
+) -> Sequence[str]:
+    def socket(name: str) -> str:
+        return f"unix:{where.directory / name},server=on,wait=off"
+
+    command = [str(program), "-M", emulator.machine, "-S", "-accel", "tcg", "-no-user-config", "-nodefaults"]
+    command += ["-display", "none", "-monitor", "none", "-serial", "null"]
+    # The order matters: the sockets exist from the first to the last once the last one does.
+    command += ["-qtest", socket("qtest"), "-qtest-log", os.devnull, "-gdb", socket("gdb")]
+    command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
+    command += ["-icount", f"shift={emulator.icount_shift},align=off,sleep=off"]
+    if options.counters:
+        command += _plugin(board, where)
+    return command
+
+
+def _plugin(board: BoardType, where: Places) -> list[str]:
+    from harness.virtual import counters
+
+    arguments = counters.plugin_args(board, where.directory / "pages")
+    return ["-plugin", f"{counters.plugin_path()},{arguments}"]
+
+
+def _contiguous(qmp: QmpClient, origin: int, length: int) -> int:
+    """The emulator's address of a region, or 0 when it is not one piece of plain memory."""
+    first, last = qmp.host_address(origin), qmp.host_address(origin + length - 1)
+    if first is None or last is None or last - first != length - 1:
+        return 0
+    return first
+
+
+def _take(where: Places, deadline: Deadline) -> int:
+    while (lock := try_lock(where.lock)) is None:
+        if deadline.expired:
+            raise BoardBusyError(
+                f"An emulated board {where.serial} runs already.",
+                why=f"Its lock {where.lock} is held by the process that guards it.",
+                todo="Wait for the run that uses it, or name another serial.",
+            )
+        time.sleep(0.01)
+    return lock
+
+
+def _check_length(where: Places) -> None:
+    longest = str(where.directory / "qtest")
+    if len(os.fsencode(longest)) > SOCKET_PATH_MAX:
+        raise BenchError(
+            "The runtime directory's path is too long for sockets.",
+            why=f"{longest} has {len(longest)} bytes; a socket path ends at {SOCKET_PATH_MAX}.",
+            todo="Set HARNESS_RUNTIME_DIR to a short directory.",
+        )
+
+
+def _last_lines(text: str, count: int) -> str:
+    return "\n".join(line for line in text.splitlines()[-count:] if line.strip())
