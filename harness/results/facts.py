@@ -1,0 +1,100 @@
+"""What a run's published result types have no field for: window clock, source, self-test, outputs, rejections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.results.frozen import EMPTY, freeze_fields, thaw
+from harness.results.outputs import OutputsCheck
+from harness.results.types import ProfileResult
+
+CPU_CLOCKS = frozenset({"cpu", "dwt", "cyccnt", "pmu", "dwt_cyccnt"})
+"""Window clocks that count cycles of the core itself."""
+
+
+@dataclass(frozen=True)
+class CleanFacts:
+    """The clean window as the firmware measured it: inferences back to back, no per-layer reads.
+
+    `ticks` of a clock of `clock_hz` over `count` inferences. `observed` holds an emulator's totals over the window;
+    no silicon has them. `zero_samples` counts inferences whose own reading was zero ticks.
+    """
+
+    count: int
+    ticks: int
+    clock: str
+    clock_hz: int
+    scope: str
+    lifecycle: str
+    warmup: int
+    workload: str = ""
+    observed: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    zero_samples: int = 0
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "observed")
+
+    @property
+    def counts_cycles(self) -> bool:
+        """Whether the window clock counts cycles of the core."""
+        return self.clock.lower() in CPU_CLOCKS
+
+    @property
+    def cycles(self) -> float | None:
+        """Mean CPU cycles per inference; None when the clock counts something else or nothing ran."""
+        return self.ticks / self.count if self.count and self.counts_cycles else None
+
+    @property
+    def us(self) -> float | None:
+        """Mean microseconds per inference; None when nothing ran."""
+        return self.ticks * 1e6 / self.clock_hz / self.count if self.count and self.clock_hz else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form, as stored under `extensions.harness.clean_window`."""
+        return {
+            "count": self.count,
+            "ticks": self.ticks,
+            "clock": self.clock,
+            "clock_hz": self.clock_hz,
+            "cycles": self.cycles,
+            "us": self.us,
+            "timing_scope": self.scope,
+            "lifecycle": self.lifecycle,
+            "statistic": "mean",
+            "warmup": self.warmup,
+            "workload": self.workload,
+            "observed": thaw(self.observed),
+        }
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Facts of one capture that validity rules and the bundle need.
+
+    `self_test` maps checks to what the firmware answered (0 failed, 1 passed). `unavailable` maps names of counters and
+    figures to the reason why they were not measured. `rejected` counts samples left out of aggregation, by pass;
+    `lost_layers` are layers of which no sample was left.
+    """
+
+    source: str = ""
+    clean: CleanFacts | None = None
+    self_test: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    rejected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    lost_layers: tuple[int, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    outputs: OutputsCheck | None = None
+    expected_model_sha256: str = ""
+    reported_model_sha256: str = ""
+    events: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events")
+
+
+@dataclass(frozen=True)
+class MeasuredResult(ProfileResult):
+    """A profile result that this harness measured itself, with the facts that validity rules look at."""
+
+    facts: RunFacts = RunFacts()

@@ -1,0 +1,137 @@
+"""Whether a run's measurements count: pure rules over its result, each emitting codes of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.results.facts import MeasuredResult, RunFacts
+from harness.results.issues import Severity, issue
+from harness.results.manifest import ResultIssue, ResultValidity
+from harness.results.types import LayerResult, PmuResult, ProfileResult, RunEvaluation
+
+MUST_MOVE = frozenset(
+    {"ARM_PMU_CPU_CYCLES", "ARM_PMU_INST_RETIRED", "emulator.instructions", "emulator.cycles", "DWT_CYCCNT"}
+)
+"""Counters that cannot be zero over a whole inference on any core."""
+
+
+def evaluate_run(result: ProfileResult, *, plan: Any = None) -> RunEvaluation:
+    """Judge one run. Nothing is changed; a plain `ProfileResult` is judged on what it holds.
+
+    Args:
+        result: what was measured.
+        plan: the frozen plan of the run; its model is compared with what the firmware reported. None skips that.
+
+    Returns:
+        `invalid` with any error, `degraded` with any warning, else `valid`.
+    """
+    facts = result.facts if isinstance(result, MeasuredResult) else None
+    issues = tuple(_issues(result, facts, plan))
+    return RunEvaluation(validity_of(issues), issues)
+
+
+def validity_of(issues: tuple[ResultIssue, ...]) -> ResultValidity:
+    """The validity that a set of issues makes."""
+    if any(item.severity == Severity.ERROR for item in issues):
+        return ResultValidity.INVALID
+    return ResultValidity.DEGRADED if issues else ResultValidity.VALID
+
+
+def _issues(result: ProfileResult, facts: RunFacts | None, plan: Any) -> Iterator[ResultIssue]:
+    pmu = result.pmu
+    if pmu is None or not pmu.layers:
+        yield issue("pmu.missing")
+    else:
+        yield from _counter_issues(pmu)
+    yield from _model_issues(result, facts, plan)
+    yield from _clean_issues(result, facts)
+    if facts is not None:
+        yield from _fact_issues(facts)
+
+
+def _counter_issues(pmu: PmuResult) -> Iterator[ResultIssue]:
+    overflowed = [layer.id for layer in pmu.layers if layer.overflow]
+    if pmu.overflow_detected or overflowed:
+        yield issue("pmu.counter_overflow", layers=overflowed)
+    frozen = sorted({name for preset in pmu.presets.values() for name in _frozen(preset.layers)} | _frozen(pmu.layers))
+    if frozen:
+        yield issue(
+            "counter.frozen",
+            "Counters that must move read zero in every layer: " + ", ".join(frozen) + ".",
+            counters=frozen,
+        )
+    without = [layer.id for layer in pmu.layers if layer.cycles is None]
+    if without and len(without) < len(pmu.layers):
+        yield issue("counter.cycles_missing_in_layer", layers=without)
+
+
+def _frozen(layers: tuple[LayerResult, ...]) -> set[str]:
+    """Counters of these layers that stand still: those that must move, or all of them when all are zero."""
+    names = {name for layer in layers for name in layer.counters}
+    zero = {name for name in names if not any(layer.counters.get(name) for layer in layers)}
+    if zero and zero == names:
+        return zero
+    frozen = zero & MUST_MOVE
+    if layers and all(layer.cycles == 0 for layer in layers):
+        frozen.add("cycles")
+    return frozen
+
+
+def _model_issues(result: ProfileResult, facts: RunFacts | None, plan: Any) -> Iterator[ResultIssue]:
+    if facts is not None and facts.expected_model_sha256:
+        if not facts.reported_model_sha256:
+            yield issue("firmware.model_identity_unverifiable")
+        elif facts.reported_model_sha256 != facts.expected_model_sha256:
+            yield issue(
+                "firmware.model_mismatch",
+                expected=facts.expected_model_sha256,
+                reported=facts.reported_model_sha256,
+            )
+        return
+    expected = getattr(getattr(plan, "model", None), "size_bytes", None)
+    reported = result.pmu.meta.model_size if result.pmu is not None else None
+    if expected is None or reported is None:
+        return
+    if isinstance(reported, bool) or not isinstance(reported, int):
+        yield issue("firmware.model_identity_unverifiable", reported=str(reported))
+    elif reported != expected:
+        yield issue("firmware.model_mismatch", expected=expected, reported=reported)
+
+
+def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[ResultIssue]:
+    clean = facts.clean if facts is not None else None
+    if clean is not None:
+        if clean.count == 0 or clean.ticks == 0:
+            yield issue("profile.clean_window_frozen", count=clean.count, ticks=clean.ticks)
+            yield issue("clean.frozen", count=clean.count, ticks=clean.ticks)
+        elif clean.zero_samples:
+            yield issue("profile.clean_window_stalled", iterations=clean.zero_samples)
+        return
+    if facts is not None:
+        if "clean_window" not in facts.unavailable:
+            yield issue("clean.missing")
+        return
+    meta = result.pmu.meta if result.pmu is not None else None
+    if meta is None or not meta.clean_infer_count:
+        return
+    figures = (meta.clean_infer_total_cycles, meta.clean_infer_avg_cycles, meta.clean_infer_avg_us)
+    if 0 in figures:
+        yield issue("profile.clean_window_frozen", count=meta.clean_infer_count)
+        yield issue("clean.frozen", count=meta.clean_infer_count)
+
+
+def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
+    failed = sorted(name for name, passed in facts.self_test.items() if not passed)
+    if failed:
+        yield issue("counter.self_test_failed", "Self-test failed: " + ", ".join(failed) + ".", checks=failed)
+    if facts.lost_layers:
+        yield issue("counter.out_of_range", layers=list(facts.lost_layers))
+    rejected = {name: count for name, count in facts.rejected.items() if count}
+    if rejected:
+        yield issue("counter.samples_rejected", passes=rejected)
+    if facts.outputs is not None and facts.outputs.match is False:
+        layers = [{"layer": item.layer, "op": item.op} for item in facts.outputs.differing_layers]
+        yield issue("output.mismatch", facts.outputs.explain(), layers=layers)
+    if facts.source not in ("silicon", "emulated", "predicted"):
+        yield issue("source.unknown", source=facts.source)
