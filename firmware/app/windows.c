@@ -1,0 +1,116 @@
+/* The clean window: inferences back to back, no reads around layers. */
+
+#include "hal.h"
+#include "harness_build.h"
+#include "passes.h"
+#include "records.h"
+#include "test_fault.h"
+
+#define TIMING_INVOKE_ONLY 0
+#define LIFECYCLE_SINGLE 1
+
+/* One inference, timed as the scope says. Where restoring the inputs is part of it, the spans join without a
+ * gap. */
+static uint32_t timed_invoke(uint32_t *boundary, int *code) {
+    uint32_t start;
+
+    if (HARNESS_TIMING_SCOPE == TIMING_INVOKE_ONLY) {
+        inputs_restore();
+        start = hal_cycles();
+    } else {
+        start = *boundary;
+        inputs_restore();
+    }
+    *code = pass_invoke(0);
+    *boundary = hal_cycles();
+    return *boundary - start;
+}
+
+static uint32_t auto_iterations(const pass_spec_t *spec, uint32_t warm_ticks) {
+    const uint64_t target = (uint64_t)spec->target_ms * (HARNESS_CPU_CLOCK_HZ / 1000u);
+    uint64_t iterations = warm_ticks != 0u ? target / warm_ticks : spec->max_iterations;
+
+    iterations = iterations > spec->min_iterations ? iterations : spec->min_iterations;
+    return (uint32_t)(iterations < spec->max_iterations ? iterations : spec->max_iterations);
+}
+
+static bool window_allowed(const pass_spec_t *spec) {
+    if (!counters_trusted()) {
+        record_error(WIRE_ERROR_COUNTER_SELF_TEST, 0u, "the window clock does not advance or does not stop");
+        return false;
+    }
+    if (HARNESS_LIFECYCLE == LIFECYCLE_SINGLE &&
+        (spec->iterations != 1u || spec->warmup != 0u || pass_invocations() != 0u)) {
+        record_error(WIRE_ERROR_LIFECYCLE, pass_invocations(),
+                     "lifecycle single: one inference, the first since boot, without warm-up");
+        return false;
+    }
+    return true;
+}
+
+static void send_observed(const pass_spec_t *spec, const uint64_t *before, const uint64_t *after) {
+    const uint32_t count = hal_observer_count();
+
+    if (count == 0u) {
+        return;
+    }
+    record_begin(WIRE_OBSERVED, 0u);
+    record_u32(spec->id);
+    record_u8((uint8_t)count);
+    for (uint32_t i = 0; i < count; i++) {
+        record_text(hal_observer_name(i));
+        record_u64(after[i] - before[i]);
+    }
+    record_end();
+}
+
+bool window_run(pass_spec_t *spec) {
+    static uint64_t before[HAL_OBSERVER_MAX], after[HAL_OBSERVER_MAX];
+    pass_result_t result = {.warmup = spec->warmup, .segments = 1u};
+    uint32_t boundary;
+    int code = 0;
+
+    if (!window_allowed(spec)) {
+        return false;
+    }
+    pass_prepare(spec);
+    hal_cache_defined_state();
+    boundary = hal_cycles();
+    for (uint32_t i = 0; i < spec->warmup; i++) {
+        const uint32_t ticks = timed_invoke(&boundary, &code);
+
+        if (pass_failed(code)) {
+            return false;
+        }
+        result.warm_ticks = ticks > result.warm_ticks ? ticks : result.warm_ticks;
+    }
+    result.iterations = spec->iterations != 0u ? spec->iterations : auto_iterations(spec, result.warm_ticks);
+
+    hal_observer_read(before);
+    boundary = hal_cycles();
+    for (uint32_t i = 0; i < result.iterations; i++) {
+        const uint32_t ticks = timed_invoke(&boundary, &code);
+
+        if (code != 0) {
+            break;
+        }
+        result.ticks += ticks;
+        if (i < BOARD_SAMPLE_WORDS) {
+            pass_samples[i] = ticks;
+        }
+        test_fault_in_pass(i);
+    }
+    hal_observer_read(after);
+    if (pass_failed(code)) {
+        return false;
+    }
+
+    result.sample_words = result.iterations < BOARD_SAMPLE_WORDS ? result.iterations : BOARD_SAMPLE_WORDS;
+    spec->column_count = 1u;
+    spec->columns[0] = (counter_column_t){.source = COUNTER_CYCLES, .status = COUNTER_OK};
+    pass_send_table(spec, &result, 1u);
+    pass_send_samples(spec->id, 0u, result.sample_words);
+    send_observed(spec, before, after);
+    pass_send_end(spec, &result);
+    return true;
+}

@@ -1,0 +1,76 @@
+/*
+ * What the app needs of a chip: one interface, small implementations chosen by macros of the port's board.h.
+ *
+ * board.h states
+ *   BOARD_CORTEX_M            the core is a Cortex-M (else the port brings its own implementation of this
+ * interface) BOARD_DWT_BASE            address of the DWT registers BOARD_PMU_BASE            address of the
+ * Armv8.1-M PMU registers; absent where the core has none BOARD_OBSERVER_BASE       address of the emulator's
+ * observer page; absent on silicon BOARD_HAS_CACHES          L1 caches need maintenance before a window
+ *   BOARD_SAMPLE_WORDS        32-bit words of sample memory
+ *   BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES
+ */
+#ifndef HARNESS_HAL_H
+#define HARNESS_HAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+
+/*
+ * Every access to counter registers stands in one linker section at a fixed address: an emulator refreshes
+ * the registers exactly for the loads and stores found there.
+ */
+#if defined(BOARD_CORTEX_M)
+#define HAL_COUNTER_ACCESS __attribute__((noinline, section(".pmu_access")))
+#else
+#define HAL_COUNTER_ACCESS
+#endif
+
+#define HAL_OBSERVER_MAX 16u
+#define HAL_EVENT_SLOTS_MAX 4u
+
+/* Transport: bytes to and from the host. */
+void hal_transport_init(void);
+void hal_transport_write(const void *data, uint32_t bytes);  /* blocks until the buffer took everything */
+uint32_t hal_transport_read(void *data, uint32_t max_bytes); /* never blocks */
+void hal_transport_drain(void);                              /* blocks until the host took everything */
+
+/* Cycle counter, also the window clock: 32 bits, wraps. */
+typedef enum hal_cycle_state { HAL_CYCLES_ABSENT = 0, HAL_CYCLES_PRESENT = 1 } hal_cycle_state_t;
+
+hal_cycle_state_t hal_cycles_init(void);
+void hal_cycles_enable(bool on);
+uint32_t hal_cycles(void);
+const char *hal_cycles_name(void);
+
+/* Event counters: logical 32-bit slots. */
+uint32_t hal_event_slots(void);
+bool hal_event_select(uint32_t slot, uint16_t event);       /* false: this core does not count that event */
+void hal_events_start(uint32_t slots);                      /* zero, clear overflow, start */
+uint32_t hal_events_stop(uint32_t slots, uint32_t *values); /* stop, read; bit n: slot n wrapped */
+void hal_events_read(uint32_t slots, uint32_t *values);
+
+/* What only an emulator knows. */
+uint32_t hal_observer_count(void);
+const char *hal_observer_name(uint32_t index);
+void hal_observer_read(uint64_t *values);
+
+/* Caches into a defined state: cleaned and invalidated on silicon, emptied by a hint in the emulator's model.
+ */
+void hal_cache_defined_state(void);
+
+/* Registers at a fault; the order is that of the wire. */
+typedef struct hal_fault {
+    uint32_t r[13];
+    uint32_t sp, lr, pc, xpsr;
+    uint32_t exc_return, exception;
+    uint32_t cfsr, hfsr, mmfar, bfar;
+} hal_fault_t;
+
+#define HAL_FAULT_STACK_WORDS 64u
+
+/* Called by the fault handler on a stack of its own; never returns to the fault. The app implements it. */
+void app_fault(const hal_fault_t *fault, const uint32_t *stack, uint32_t stack_words);
+
+#endif

@@ -1,0 +1,1 @@
+#include "../common/startup_cortex_m.h"
