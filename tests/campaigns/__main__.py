@@ -1,0 +1,26 @@
+"""List campaigns, or run one."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+CAMPAIGNS: dict[str, tuple[str, str]] = {
+    "kill": ("tests.campaigns.kill", "kill -9 of pytest, QEMU and the compiler at random moments"),
+    "determinism": ("tests.campaigns.determinism", "identical raw samples whatever the host does"),
+    "wheel": ("tests.campaigns.wheel", "the wheel in an empty environment, read-only, away from the clone"),
+}
+"""Name -> (module with `main(arguments) -> exit status`, one line)."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the campaign that the first argument names."""
+    if not arguments or arguments[0] not in CAMPAIGNS:
+        for name, (_, text) in CAMPAIGNS.items():
+            print(f"{name:14} {text}")
+        return 0 if not arguments else 2
+    return int(import_module(CAMPAIGNS[arguments[0]][0]).main(arguments[1:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
