@@ -14,14 +14,20 @@
 #include "engine.h"
 
 #define TEST_FAULT_NONE 0
-#define TEST_FAULT_HANG 1      /* in a pass: never comes back */
-#define TEST_FAULT_GARBAGE 2   /* instead of a hello: bytes that are no frames, for ever */
-#define TEST_FAULT_HARDFAULT 3 /* in a pass: reads from where nothing is */
-#define TEST_FAULT_LOCKUP 4    /* in a pass: a fault whose handler faults */
-#define TEST_FAULT_CORRUPT 5   /* in an inspection: the lowest bit of a layer's first output byte is flipped \
-                                */
-#define TEST_FAULT_MUTE 6      /* before the hello: never answers */
-#define TEST_FAULT_DEAD_COUNTER 7 /* the self-test sees counters that do not move */
+/* In a pass: never comes back. */
+#define TEST_FAULT_HANG 1
+/* Instead of a hello: bytes that are no frames, for ever. */
+#define TEST_FAULT_GARBAGE 2
+/* In a pass: reads from where nothing is. */
+#define TEST_FAULT_HARDFAULT 3
+/* In a pass: a fault whose handler faults. */
+#define TEST_FAULT_LOCKUP 4
+/* In an inspection: the lowest bit of a layer's first output byte is flipped. */
+#define TEST_FAULT_CORRUPT 5
+/* Before the hello: never answers. */
+#define TEST_FAULT_MUTE 6
+/* The self-test sees counters that do not move. */
+#define TEST_FAULT_DEAD_COUNTER 7
 
 #ifndef HARNESS_TEST_FAULT
 #define HARNESS_TEST_FAULT TEST_FAULT_NONE

@@ -1,0 +1,134 @@
+/* The hal of a POSIX process. Clock and counters are made up, but the same in every run. */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hal.h"
+
+#define IDLE_MS 50
+#define CYCLES_PER_READ 1000u
+#define FAKE_SLOTS 4u
+#define FAKE_OBSERVATIONS 2u
+/* As Armv8.1-M: an event number the core does not count is refused. */
+#define FAKE_LAST_EVENT 0x0300u
+
+static uint32_t cycles;
+static bool cycles_on;
+static uint16_t events[FAKE_SLOTS];
+static uint64_t observed;
+
+void hal_transport_init(void) {}
+
+void hal_transport_write(const void *data, uint32_t bytes) {
+    const uint8_t *source = data;
+
+    while (bytes != 0u) {
+        const ssize_t sent = write(STDOUT_FILENO, source, bytes);
+
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent <= 0) {
+            exit(0);
+        }
+        source += sent;
+        bytes -= (uint32_t)sent;
+    }
+}
+
+uint32_t hal_transport_read(void *data, uint32_t max_bytes) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    ssize_t count;
+
+    if (poll(&input, 1, IDLE_MS) <= 0) {
+        return 0u;
+    }
+    count = read(STDIN_FILENO, data, max_bytes);
+    if (count <= 0) {
+        exit(0);
+    }
+    return (uint32_t)count;
+}
+
+void hal_transport_drain(void) {}
+
+hal_cycle_state_t hal_cycles_init(void) {
+    cycles_on = true;
+    return HAL_CYCLES_PRESENT;
+}
+
+void hal_cycles_enable(bool on) {
+    cycles_on = on;
+}
+
+uint32_t hal_cycles(void) {
+    if (cycles_on) {
+        cycles += CYCLES_PER_READ;
+    }
+    return cycles;
+}
+
+const char *hal_cycles_name(void) {
+    return "FAKE_CYCLES";
+}
+
+uint32_t hal_event_slots(void) {
+    return FAKE_SLOTS;
+}
+
+bool hal_event_select(uint32_t slot, uint16_t event) {
+    events[slot] = event;
+    return event <= FAKE_LAST_EVENT;
+}
+
+void hal_events_start(uint32_t slots) {
+    (void)slots;
+}
+
+void hal_events_read(uint32_t slots, uint32_t *values) {
+    for (uint32_t slot = 0; slot < FAKE_SLOTS; slot++) {
+        if ((slots & (1u << slot)) != 0u) {
+            values[slot] = 10u * events[slot];
+        }
+    }
+}
+
+uint32_t hal_events_stop(uint32_t slots, uint32_t *values) {
+    hal_events_read(slots, values);
+    return 0u;
+}
+
+uint32_t hal_observer_count(void) {
+    return FAKE_OBSERVATIONS;
+}
+
+const char *hal_observer_name(uint32_t index) {
+    return index == 0u ? "emulator.instructions" : "emulator.energy_fj";
+}
+
+void hal_observer_read(uint64_t *values) {
+    observed += 5u;
+    values[0] = observed;
+    values[1] = observed << 32;
+}
+
+void hal_cache_defined_state(void) {}
+
+void hal_test_fault(void) {
+    static const uint32_t stack[] = {0x11111111u, 0x22222222u};
+    static const hal_fault_t fault = {.pc = 0x0000BAD0u,
+                                      .lr = 0x00000C01u,
+                                      .sp = 0x20001000u,
+                                      .exception = 3u,
+                                      .cfsr = 0x8200u,
+                                      .hfsr = 0x40000000u,
+                                      .bfar = 0xF0000000u};
+
+    app_fault(&fault, stack, 2u);
+    for (;;) {
+        (void)pause();
+    }
+}
