@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -53,8 +54,8 @@ def atomic_write(path: Path, data: bytes | str) -> None:
 def published_dir(final: Path) -> Iterator[Path]:
     """Fill a hidden sibling, then rename it to `final` in one step.
 
-    On any exception, and after a crash, `final` does not exist; the hidden sibling is removed on exceptions and is
-    recognisable by its `.tmp-` prefix after a crash.
+    On any exception, and after a crash, `final` does not exist; the hidden sibling is removed on exceptions. What a
+    crash left (recognisable by its `.tmp-` prefix) is removed by the next attempt at the same `final`.
 
     Raises:
         FileExistsError: `final` exists already.
@@ -62,7 +63,9 @@ def published_dir(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     if final.exists():
         raise FileExistsError(final)
-    temp = Path(tempfile.mkdtemp(prefix=f".tmp-{final.name}-", dir=final.parent))
+    prefix = f".tmp-{final.name}-"
+    _sweep(final.parent, prefix)
+    temp, lock = _locked_dir(final.parent, prefix)
     try:
         temp.chmod(0o755)
         yield temp
@@ -71,4 +74,37 @@ def published_dir(final: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temp, ignore_errors=True)
         raise
+    finally:
+        os.close(lock)
     fsync_dir(final.parent)
+
+
+def _locked_dir(parent: Path, prefix: str) -> tuple[Path, int]:
+    # A kernel lock on the directory tells a maker at work from one that crashed.
+    while True:
+        temp = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            lock = os.open(temp, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if temp.exists():
+            return temp, lock
+        os.close(lock)
+
+
+def _sweep(parent: Path, prefix: str) -> None:
+    for stale in parent.iterdir():
+        if not stale.name.startswith(prefix):
+            continue
+        try:
+            lock = os.open(stale, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(stale, ignore_errors=True)
+        except OSError:
+            continue
+        finally:
+            os.close(lock)

@@ -1,0 +1,149 @@
+"""Compiling and linking through a content-addressed cache.
+
+An object's key is what decides its bytes: toolchain, flags, the unit and every header it may include. An image's key is
+the keys of its objects, the linker scripts and the link flags. Entries appear by rename, so a compiler that is killed
+leaves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+from harness.core.deadline import Deadline
+from harness.core.hashing import sha256_bytes
+from harness.core.proc import clean_env, run_guarded
+from harness.core.resources import cache_root
+from harness.core.store import ContentStore
+from harness.core.strict_json import canonical
+from harness.image.diagnostics import compile_error, link_error
+from harness.image.project import Project, Source
+
+CACHE_FORMAT = 1
+PARALLEL = 2
+ELF_NAME, MAP_NAME = "image.elf", "image.map"
+
+
+def image_store() -> ContentStore:
+    """The cache of objects and images on this host."""
+    return ContentStore(cache_root() / "images")
+
+
+def compile_image(project: Project, regions: Mapping[str, int], store: ContentStore, deadline: Deadline) -> Path:
+    """Compile and link; returns a directory with `image.elf` and `image.map`.
+
+    Args:
+        project: what to compile.
+        regions: memory regions and their lengths, to explain an image that does not fit.
+        store: where objects and images are kept.
+        deadline: for all of it.
+
+    Raises:
+        BuildError: the compiler or linker refused; nothing was written.
+        DeadlineError: it took too long.
+    """
+    keys = {unit.name: object_key(project, unit) for unit in project.units}
+    key = image_key(project, keys)
+
+    def make(directory: Path) -> None:
+        objects = _compile_all(project, keys, store, deadline)
+        _link(project, objects, directory, regions, deadline)
+
+    return store.get_or_make(key, make)
+
+
+def object_key(project: Project, unit: Source) -> str:
+    """Digest of everything that decides a unit's object."""
+    return _digest(
+        {
+            "format": CACHE_FORMAT,
+            "kind": "object",
+            "toolchain": asdict(project.toolchain.facts),
+            "cflags": list(project.flags(unit)),
+            "include_dirs": [directory.name for directory in project.include_dirs],
+            "unit": [unit.name, unit.sha256],
+            "headers": [[header.name, header.sha256] for header in project.closure(unit)],
+        }
+    )
+
+
+def image_key(project: Project, objects: Mapping[str, str]) -> str:
+    """Digest of everything that decides an image."""
+    return _digest(
+        {
+            "format": CACHE_FORMAT,
+            "kind": "image",
+            "toolchain": asdict(project.toolchain.facts),
+            "ldflags": list(project.ldflags),
+            "objects": sorted(objects.items()),
+            "scripts": [[script.name, script.sha256] for script in project.scripts],
+        }
+    )
+
+
+def _digest(value: Any) -> str:
+    return sha256_bytes(canonical(value))
+
+
+def _compile_all(
+    project: Project, keys: Mapping[str, str], store: ContentStore, deadline: Deadline
+) -> tuple[tuple[Source, Path], ...]:
+    def one(unit: Source) -> Path:
+        return store.get_or_make(keys[unit.name], lambda directory: _compile(project, unit, directory, deadline))
+
+    pool = ThreadPoolExecutor(PARALLEL)
+    try:
+        made = [pool.submit(one, unit) for unit in project.units]
+        return tuple((unit, future.result() / "unit.o") for unit, future in zip(project.units, made, strict=True))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _compile(project: Project, unit: Source, directory: Path, deadline: Deadline) -> None:
+    deadline.check()
+    command = [
+        str(project.toolchain.compiler),
+        *project.flags(unit),
+        *project.prefix_maps(directory.resolve()),
+        *(f"-I{include.path}" for include in project.include_dirs),
+        "-c",
+        str(unit.path),
+        "-o",
+        "unit.o",
+    ]
+    finished = run_guarded(command, deadline, cwd=directory, env=clean_env())
+    if not finished.ok:
+        raise compile_error(unit.name, finished)
+
+
+def _link(
+    project: Project,
+    objects: tuple[tuple[Source, Path], ...],
+    directory: Path,
+    regions: Mapping[str, int],
+    deadline: Deadline,
+) -> None:
+    # Objects are linked by short relative names, so that no path of this host reaches the map file.
+    names = []
+    for unit, path in objects:
+        names.append(f"{unit.name.replace('/', '.')}.o")
+        copyfile(path, directory / names[-1])
+    command = [
+        str(project.toolchain.compiler),
+        *project.ldflags,
+        *(f"-L{place}" for place in project.script_dirs),
+        f"-T{project.scripts[0].path}",
+        f"-Wl,-Map={MAP_NAME}",
+        *names,
+        "-o",
+        ELF_NAME,
+    ]
+    finished = run_guarded(command, deadline, cwd=directory, env=clean_env())
+    if not finished.ok:
+        raise link_error(finished, regions)
+    for name in names:
+        (directory / name).unlink()

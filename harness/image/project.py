@@ -1,0 +1,187 @@
+"""Which sources, headers, flags and linker scripts make a firmware image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.board.descriptor import BoardType
+from harness.core.errors import BuildError
+from harness.core.hashing import sha256_file
+from harness.core.resources import data_dir
+from harness.engines.base import GeneratedEngine
+from harness.image.build_header import FILE_NAME, test_fault_flags
+from harness.plan.record import Plan
+from harness.plan.toolchain import Toolchain
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<([^>\n]+)>|(\w+))', re.MULTILINE)
+_SCRIPT_INCLUDE = re.compile(r"^\s*INCLUDE\s+\"?([\w./-]+)\"?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that goes into an image; `name` is its place-independent name, as in `firmware/app/main.c`."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of its bytes."""
+        return sha256_file(self.path)
+
+
+@dataclass(frozen=True)
+class Project:
+    """Everything a compiler needs, with names that do not depend on where it lies.
+
+    `roots` maps names to directories, the more specific ones last.
+    """
+
+    units: tuple[Source, ...]
+    include_dirs: tuple[Source, ...]
+    scripts: tuple[Source, ...]
+    script_dirs: tuple[Path, ...]
+    roots: Mapping[str, Path]
+    cflags: tuple[str, ...]
+    app_flags: tuple[str, ...]
+    ldflags: tuple[str, ...]
+    toolchain: Toolchain
+
+    def flags(self, unit: Source) -> tuple[str, ...]:
+        """Compiler flags of a unit, without include directories."""
+        return (*self.cflags, *self.app_flags) if unit.name.startswith("firmware/app/") else self.cflags
+
+    def source(self, path: Path) -> Source:
+        """A file under one of the roots, by its place-independent name."""
+        return Source(_name(path, self.roots), path)
+
+    def closure(self, unit: Source) -> tuple[Source, ...]:
+        """Every header that a unit may include, in name order; those of the compiler and the C library left out.
+
+        Conditions are not evaluated, so this is at least what the compiler reads.
+        """
+        found: dict[str, Source] = {}
+        pending = [unit]
+        while pending:
+            current = pending.pop()
+            for quoted, angled, macro in _INCLUDE.findall(current.path.read_bytes()):
+                if macro:
+                    raise BuildError(
+                        f"{current.name} includes through the macro {macro.decode()}.",
+                        why="What it reads cannot be told without compiling, so its object could not be cached.",
+                        todo="Include the header by its name.",
+                    )
+                header = self._find((quoted or angled).decode(), current.path.parent if quoted else None)
+                if header is not None and header.name not in found:
+                    found[header.name] = header
+                    pending.append(header)
+        return tuple(found[name] for name in sorted(found))
+
+    def _find(self, text: str, beside: Path | None) -> Source | None:
+        directories = ([beside] if beside else []) + [directory.path for directory in self.include_dirs]
+        for directory in directories:
+            candidate = directory / text
+            if candidate.is_file():
+                return self.source(candidate)
+        return None
+
+    def prefix_maps(self, cwd: Path) -> tuple[str, ...]:
+        """Flags that replace every directory of this host by its name in debug information and `__FILE__`."""
+        roots = [*self.roots.items(), (".", cwd)]
+        return tuple(f"-ffile-prefix-map={path}={name}" for name, path in roots)
+
+    @cached_property
+    def _all_sources(self) -> dict[str, Source]:
+        out = {unit.name: unit for unit in self.units}
+        for unit in self.units:
+            out.update((header.name, header) for header in self.closure(unit))
+        out.update((script.name, script) for script in self.scripts)
+        return out
+
+    def basis(self) -> dict[str, Any]:
+        """What decides the image, JSON-ready, without the generated header that carries the build id itself."""
+        sources = {name: source.sha256 for name, source in self._all_sources.items() if name != f"generated/{FILE_NAME}"}
+        return {
+            "sources": sources,
+            "units": [unit.name for unit in self.units],
+            "cflags": list(self.cflags),
+            "app_flags": list(self.app_flags),
+            "ldflags": list(self.ldflags),
+        }
+
+
+def _name(path: Path, roots: Mapping[str, Path]) -> str:
+    resolved = path.resolve()
+    for name, root in reversed(roots.items()):
+        if resolved.is_relative_to(root):
+            return f"{name}/{resolved.relative_to(root).as_posix()}"
+    raise BuildError(f"{path} lies outside the directories of a build.", todo="Move it into firmware/ or the port.")
+
+
+def firmware_project(
+    plan: Plan, board: BoardType, toolchain: Toolchain, generated: Path, engine: GeneratedEngine
+) -> Project:
+    """The project of a plan's image; `generated` holds the engine's output and will hold the build header.
+
+    Raises:
+        BuildError: the port lacks a file.
+    """
+    firmware = data_dir("firmware").resolve()
+    port, generated = board.port_dir.resolve(), generated.resolve()
+    roots = {"firmware": firmware, "port": port, "generated": generated}
+    link_script = port / "link.ld"
+    for needed in (link_script, port / "board.h"):
+        if not needed.is_file():
+            raise BuildError(f"The port {board.port!r} has no {needed.name}.", why=f"Looked in {port}.")
+    paths = [
+        *_c_files(firmware / "app"),
+        *_c_files(firmware / "hal"),
+        *_c_files(port),
+        *(generated / name for name in engine.sources if name.endswith(".c")),
+        *engine.kernel_sources,
+    ]
+    include_dirs = [firmware, firmware / "app", firmware / "hal", port, generated, *_engine_dirs(engine, generated)]
+    script_dirs = (port, firmware / "ports" / "common")
+    units = tuple(Source(_name(path, roots), path.resolve()) for path in dict.fromkeys(paths))
+    return Project(
+        units=tuple(sorted(units, key=lambda unit: unit.name)),
+        include_dirs=tuple(Source(_name(path, roots).removesuffix("/."), path) for path in dict.fromkeys(include_dirs)),
+        scripts=tuple(Source(_name(path, roots), path) for path in _scripts(link_script, script_dirs)),
+        script_dirs=script_dirs,
+        roots=roots,
+        cflags=(
+            *board.core.cpuflags,
+            *toolchain.spec.cflags,
+            f"-{plan.settings['optimization']}",
+            *plan.settings["compile-flags"],
+        ),
+        app_flags=test_fault_flags(plan.settings["test-fault"]),
+        ldflags=(*board.core.cpuflags, *toolchain.spec.ldflags),
+        toolchain=toolchain,
+    )
+
+
+def _c_files(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.c"))
+
+
+def _engine_dirs(engine: GeneratedEngine, generated: Path) -> Iterable[Path]:
+    for entry in engine.include_dirs:
+        yield (generated / entry).resolve()
+
+
+def _scripts(first: Path, directories: Iterable[Path]) -> list[Path]:
+    found, pending = [first], [first]
+    while pending:
+        text = pending.pop().read_text("utf-8")
+        for name in _SCRIPT_INCLUDE.findall(text):
+            path = next((place / name for place in directories if (place / name).is_file()), None)
+            if path is not None and path not in found:
+                found.append(path)
+                pending.append(path)
+    return found
