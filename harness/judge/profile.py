@@ -221,7 +221,7 @@ class ComparisonProfile:
         if not isinstance(known.get("required_dimensions", []), list):
             raise _bad("required_dimensions must be an array of names.", "required_dimensions")
         profile = cls(**known, extra=extra)
-        profile.harness  # noqa: B018 - a fault in our part is reported when the profile is read
+        _check_extra(profile)
         return profile
 
     @classmethod
@@ -263,6 +263,16 @@ class ComparisonProfile:
         if self.name is not None:
             data["name"] = self.name
         return {**thaw(self.extra), **data}
+
+
+def _check_extra(profile: ComparisonProfile) -> None:
+    """A fault in our part, or a value that has no canonical form, is reported when the profile is read."""
+    if profile.harness is not None and not profile.harness.metrics:
+        raise _bad("harness.metrics is empty.", "harness")
+    try:
+        canonical(profile.to_dict())
+    except (TypeError, ValueError) as error:
+        raise _bad(f"A field holds what JSON cannot: {error}.") from None
 
 
 _PROFILE_FIELDS = ("schema", "schema_version", "metrics", "missing", "required_dimensions", "name")

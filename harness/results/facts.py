@@ -73,9 +73,9 @@ class CleanFacts:
 class RunFacts:
     """Facts of one capture that validity rules and the bundle need.
 
-    `self_test` maps checks to what the firmware answered (0 failed, 1 passed). `unavailable` maps names of counters and
-    figures to the reason why they were not measured. `rejected` counts samples left out of aggregation, by pass;
-    `lost_layers` are layers of which no sample was left.
+    `self_test` is what the firmware saw when it made every counter advance and stand still. `unavailable` maps names of
+    counters and figures to the reason why they were not measured. `rejected` counts samples left out of aggregation,
+    by pass; `lost_layers` are layers of which no sample was left.
     """
 
     source: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.results.facts import MeasuredResult, RunFacts
@@ -66,6 +66,18 @@ def _counter_issues(pmu: PmuResult) -> Iterator[ResultIssue]:
         yield issue("counter.cycles_missing_in_layer", layers=without)
 
 
+def self_test_failures(answers: Mapping[str, int]) -> list[str]:
+    """Checks of the counter self-test that failed, for each unit that is present: it must advance, and stop."""
+    units = (("cycles", "cycles_present"), ("event", "event_slots"), ("observer", "observer_count"))
+    return [
+        check
+        for unit, present in units
+        if answers.get(present)
+        for check in (f"{unit}_advance", f"{unit}_frozen")
+        if check in answers and not answers[check]
+    ]
+
+
 def _frozen(layers: tuple[LayerResult, ...]) -> set[str]:
     """Counters of these layers that stand still: those that must move, or all of them when all are zero."""
     names = {name for layer in layers for name in layer.counters}
@@ -122,7 +134,7 @@ def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[Res
 
 
 def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
-    failed = sorted(name for name, passed in facts.self_test.items() if not passed)
+    failed = self_test_failures(facts.self_test)
     if failed:
         yield issue("counter.self_test_failed", "Self-test failed: " + ", ".join(failed) + ".", checks=failed)
     if facts.lost_layers:

@@ -1,0 +1,272 @@
+"""From what a run left behind to what is published: a typed result, its evaluation, and the content of a bundle."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.capture.record import Capture
+from harness.core.errors import HarnessError
+from harness.core.strict_json import pretty
+from harness.results.bundle import BundleContent, BundleFile
+from harness.results.context import RunContext, context_from_records, producer_version
+from harness.results.documents import (
+    comparability,
+    harness_extension,
+    layer_table,
+    metadata_document,
+    summary_document,
+)
+from harness.results.facts import MeasuredResult
+from harness.results.frozen import thaw
+from harness.results.issues import issue
+from harness.results.manifest import RunStatus
+from harness.results.measured import measure
+from harness.results.outputs import OutputsCheck
+from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
+from harness.results.samples import SAMPLES_NAME, write_samples
+from harness.results.types import RunEvaluation, RunMetadata
+from harness.results.validity import evaluate_run, validity_of
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A run made ready to publish."""
+
+    result: MeasuredResult
+    evaluation: RunEvaluation
+    content: BundleContent
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A sortable identifier that no other run has."""
+    return f"{(now or datetime.now(UTC)):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def assemble(
+    capture: Capture,
+    build: Any,
+    plan: Any,
+    board_type: Any,
+    *,
+    outputs_check: OutputsCheck | None = None,
+    bench: Mapping[str, Any] | None = None,
+    zero_inputs: bool = True,
+    extra_files: Mapping[str, bytes] | None = None,
+    run_id: str = "",
+    timestamp: str = "",
+) -> Assembled:
+    """Assemble a complete run from its records.
+
+    Args:
+        capture: what the target said.
+        build: `harness.image.record.Build`.
+        plan: `harness.plan.record.Plan`.
+        board_type: `harness.board.descriptor.BoardType`.
+        outputs_check: the comparison with the host reference; None when none was made.
+        bench: serial, probe and transport facts of the lease, for the record.
+        zero_inputs: whether the measured inferences ran on zero bytes.
+        extra_files: further artifacts by path in the bundle.
+        run_id: made up when empty.
+        timestamp: ISO 8601; now when empty.
+    """
+    context = context_from_records(build, plan, board_type, bench=bench, zero_inputs=zero_inputs)
+    return assemble_context(
+        capture,
+        context,
+        outputs_check=outputs_check,
+        extra_files=extra_files,
+        run_id=run_id,
+        timestamp=timestamp,
+        plan=plan,
+    )
+
+
+def assemble_context(
+    capture: Capture,
+    context: RunContext,
+    *,
+    outputs_check: OutputsCheck | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
+    run_id: str = "",
+    timestamp: str = "",
+    plan: Any = None,
+    keep_iterations: bool = True,
+) -> Assembled:
+    """Assemble a complete run from a capture and the facts around it."""
+    now = datetime.now(UTC)
+    run_id = run_id or new_run_id(now)
+    timestamp = timestamp or now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    result = measure(
+        capture,
+        context,
+        outputs=outputs_check,
+        run_id=run_id,
+        timestamp=timestamp,
+        keep_iterations=keep_iterations,
+    )
+    evaluation = evaluate_run(result, plan=plan)
+    files = [
+        _json("summary.json", summary_document(result, context, evaluation), "hpx.summary", SUMMARY_SCHEMA),
+        _json("run_metadata.json", metadata_document(result.metadata, context), "hpx.run-metadata", METADATA_SCHEMA),
+        BundleFile(
+            "profile_results.csv",
+            layer_table(result, context),
+            "text/csv",
+            "core",
+            "hpx.profile-layers",
+            optional=False,
+        ),
+        *_records(context),
+        BundleFile("raw_frames.bin", capture.raw, name="harness.raw-frames"),
+        BundleFile(SAMPLES_NAME, write_samples(capture), name="harness.samples"),
+        BundleFile(
+            "target.log",
+            capture.log.encode("utf-8", "backslashreplace"),
+            "text/plain",
+            "diagnostic",
+            "harness.target-log",
+        ),
+        *(BundleFile(path, data) for path, data in (extra_files or {}).items()),
+    ]
+    if outputs_check is not None:
+        files.append(_json("outputs.json", outputs_check.to_dict(), "harness.outputs"))
+    clock = result.facts.clean.clock if result.facts.clean is not None else None
+    content = BundleContent(
+        run_id=run_id,
+        timestamp=timestamp,
+        hpx_version=producer_version(),
+        status=RunStatus.COMPLETE,
+        evaluation=evaluation,
+        files=tuple(files),
+        provenance=_provenance(context),
+        comparability=comparability(context, clean_clock=clock),
+        extensions={"harness": harness_extension(result, context)},
+    )
+    return Assembled(result, evaluation, content)
+
+
+def assemble_failed(
+    error: HarnessError,
+    *,
+    context: RunContext | None = None,
+    log: str = "",
+    raw: bytes = b"",
+    phases: Mapping[str, float] | None = None,
+    events: tuple[str, ...] = (),
+    extra_files: Mapping[str, bytes] | None = None,
+    run_id: str = "",
+    timestamp: str = "",
+) -> BundleContent:
+    """A bundle of a run that failed: no measurements, but why, what the target said, and what was to be run.
+
+    Args:
+        error: what ended the run; its code, class and text go into the issue.
+        context: facts of the run, as far as they were known.
+        log: text that the target sent before it failed.
+        raw: bytes as they came from the target.
+        phases: seconds by phase, the one that failed included.
+        events: stalls and reopenings with their times.
+        extra_files: further artifacts by path in the bundle.
+        run_id: made up when empty.
+        timestamp: ISO 8601; now when empty.
+    """
+    now = datetime.now(UTC)
+    run_id = run_id or new_run_id(now)
+    timestamp = timestamp or now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    code = "capture.failed" if error.fault_class in ("capture", "target") else "run.failed"
+    told = json.loads(json.dumps(error.to_dict(), default=str))
+    issues = (issue(code, error.what, error=told),)
+    evaluation = RunEvaluation(validity_of(issues), issues)
+    files: list[BundleFile] = []
+    if context is not None:
+        files = [*_failed_documents(context, evaluation, run_id, timestamp), *_records(context)]
+    files.append(
+        BundleFile(
+            "target.log", log.encode("utf-8", "backslashreplace"), "text/plain", "diagnostic", "harness.target-log"
+        )
+    )
+    if raw:
+        files.append(BundleFile("raw_frames.bin", raw, name="harness.raw-frames"))
+    files += [BundleFile(path, data) for path, data in (extra_files or {}).items()]
+    own: dict[str, Any] = {
+        "source": context.source if context is not None else None,
+        "error": told,
+        "phases": dict(phases or {}),
+        "events": list(events),
+        "bench": thaw(context.bench) if context is not None else {},
+        "identity": thaw(context.identity) if context is not None else {},
+    }
+    return BundleContent(
+        run_id=run_id,
+        timestamp=timestamp,
+        hpx_version=producer_version(),
+        status=RunStatus.FAILED,
+        evaluation=evaluation,
+        files=tuple(files),
+        provenance=_provenance(context) if context is not None else {},
+        comparability=comparability(context) if context is not None else {},
+        extensions={"harness": own},
+    )
+
+
+def _failed_documents(context: RunContext, evaluation: RunEvaluation, run_id: str, timestamp: str) -> list[BundleFile]:
+    metadata = RunMetadata(producer_version(), run_id, timestamp, context.config())
+    document = metadata_document(metadata, context)
+    document["platform"] = {"board": context.board, "soc": context.board, "cpu_clock_name": context.cpu_clock}
+    document["model"] = {
+        "name": context.model_name,
+        "size_bytes": context.model_size,
+        "sha256": context.model_sha256,
+    }
+    summary = {
+        "schema": SUMMARY_SCHEMA,
+        "schema_version": SUMMARY_VERSION,
+        "engine": context.engine,
+        "layers": 0,
+        "total_cycles": None,
+        "overflow_detected": False,
+        "top_layers": [],
+        "validity": evaluation.validity.value,
+        "issues": [item.to_dict() for item in evaluation.issues],
+    }
+    return [
+        _json("summary.json", summary, "hpx.summary", SUMMARY_SCHEMA),
+        _json("run_metadata.json", document, "hpx.run-metadata", METADATA_SCHEMA),
+    ]
+
+
+_VERSIONS = {SUMMARY_SCHEMA: SUMMARY_VERSION, METADATA_SCHEMA: METADATA_VERSION}
+
+
+def _json(path: str, data: Mapping[str, Any], name: str, schema: str | None = None) -> BundleFile:
+    core = schema is not None
+    return BundleFile(
+        path,
+        pretty(thaw(data)).encode("utf-8"),
+        JSON,
+        "core" if core else "extension",
+        name,
+        schema,
+        _VERSIONS[schema] if schema is not None else None,
+        not core,
+    )
+
+
+def _records(context: RunContext) -> list[BundleFile]:
+    records = (("plan.json", context.plan_record), ("build.json", context.build_record))
+    return [_json(path, record, f"harness.{path[:-5]}") for path, record in records if record]
+
+
+def _provenance(context: RunContext) -> dict[str, Any]:
+    return {
+        "model": {"name": context.model_name, "sha256": context.model_sha256, "size_bytes": context.model_size},
+        "toolchain": {"compiler": context.compiler, "compiler_version": context.compiler_version},
+        "identity": thaw(context.identity),
+    }

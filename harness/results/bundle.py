@@ -1,0 +1,138 @@
+"""Publishing a bundle: every artifact into a hidden sibling, the manifest last, one rename.
+
+A reader never sees half a bundle, and a crash at any moment leaves nothing that verifies as complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UsageError
+from harness.core.files import fsync_dir, published_dir, write_synced
+from harness.core.hashing import sha256_bytes
+from harness.core.paths import check_relative
+from harness.core.strict_json import pretty
+from harness.results.frozen import EMPTY, freeze_fields
+from harness.results.manifest import (
+    MANIFEST_NAME,
+    MANIFEST_SCHEMA,
+    MANIFEST_VERSION,
+    ResultArtifact,
+    ResultManifest,
+    RunStatus,
+    sealed,
+)
+from harness.results.reader import BundleError, RunArtifacts, find_manifest, read_bundle, verify_bundle
+from harness.results.types import RunEvaluation
+
+
+@dataclass(frozen=True)
+class BundleFile:
+    """One artifact to publish: its path in the bundle, its bytes, and what the manifest says of it."""
+
+    path: str
+    data: bytes
+    media_type: str = "application/octet-stream"
+    role: str = "extension"
+    name: str | None = None
+    schema: str | None = None
+    schema_version: int | None = None
+    optional: bool = True
+
+    def artifact(self) -> ResultArtifact:
+        """The manifest's entry, size and digest included."""
+        return ResultArtifact(
+            path=check_relative(self.path),
+            media_type=self.media_type,
+            size_bytes=len(self.data),
+            sha256=sha256_bytes(self.data),
+            role=self.role,
+            name=self.name,
+            schema=self.schema,
+            schema_version=self.schema_version,
+            producer="harness",
+            optional=self.optional,
+        )
+
+
+@dataclass(frozen=True)
+class BundleContent:
+    """Everything that becomes one bundle. A failed run has issues and logs, and no measurements."""
+
+    run_id: str
+    timestamp: str
+    hpx_version: str
+    status: RunStatus
+    evaluation: RunEvaluation
+    files: tuple[BundleFile, ...]
+    provenance: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    comparability: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    extensions: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "provenance", "comparability", "extensions")
+
+    def manifest(self) -> ResultManifest:
+        """The manifest over all files, its own hash included."""
+        manifest = ResultManifest(
+            schema=MANIFEST_SCHEMA,
+            schema_version=MANIFEST_VERSION,
+            run_id=self.run_id,
+            timestamp=self.timestamp,
+            hpx_version=self.hpx_version,
+            status=self.status,
+            validity=self.evaluation.validity,
+            issues=self.evaluation.issues,
+            provenance=self.provenance,
+            comparability=self.comparability,
+            artifacts=tuple(file.artifact() for file in self.files),
+            bundle_type="profile",
+            extensions={"harness": {}, **self.extensions},
+        )
+        return ResultManifest.from_dict(sealed(manifest.to_dict()))
+
+
+def publish(final_dir: str | Path, content: BundleContent) -> Path:
+    """Publish a bundle at `final_dir` in one step and return its path.
+
+    Raises:
+        UsageError: something exists at `final_dir` already; it is left as it was.
+        EvidenceError: the content cannot be a bundle (an escaping path, two files of one name).
+    """
+    final = Path(final_dir)
+    paths = [file.path for file in content.files]
+    if len(set(paths)) != len(paths) or MANIFEST_NAME in paths:
+        raise BundleError("duplicate_artifact", "Two artifacts of the bundle have the same path.")
+    manifest = content.manifest()
+    manifest.check_declared()
+    try:
+        with published_dir(final) as hidden:
+            for file in content.files:
+                target = hidden / file.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_synced(target, file.data)
+            for directory in {(hidden / path).parent for path in paths} - {hidden}:
+                fsync_dir(directory)
+            write_synced(hidden / MANIFEST_NAME, pretty(manifest.to_dict()).encode("utf-8"))
+    except FileExistsError:
+        raise UsageError(
+            f"There is something at {final} already.",
+            why="A bundle is never overwritten.",
+            todo="Name another directory.",
+        ) from None
+    return final
+
+
+__all__ = [
+    "BundleContent",
+    "BundleError",
+    "BundleFile",
+    "RunArtifacts",
+    "find_manifest",
+    "publish",
+    "read_bundle",
+    "verify_bundle",
+]
