@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from harness.core.errors import BuildError
 from harness.core.proc import Finished
 
-_COMPILER = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error): (?P<text>.+)$", re.MULTILINE)
+_COMPILER = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error): (?P<text>.+)$", re.MULTILINE
+)
 _OVERFLOW = re.compile(r"region `(?P<region>[^']+)' overflowed by (?P<bytes>\d+) bytes?")
 _UNDEFINED = re.compile(r"undefined reference to `(?P<symbol>[^']+)'")
 _LINKER = re.compile(r"^(?:\S*ld(?:\.bfd)?|\S*collect2[^:]*): (?:error: )?(?P<text>.+)$", re.MULTILINE)

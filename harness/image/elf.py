@@ -94,11 +94,13 @@ class ElfFacts:
                 return f"{symbol.name}+{plain - symbol.address:#x}"
         return f"{address:#010x}"
 
-    def flat_image(self) -> bytes:
-        """The bytes to be programmed, from the lowest load address on; gaps are 0xFF, as erased flash reads."""
-        low = min(address for address, _ in self.segments)
+    def flat_image(self, code: Region) -> bytes:
+        """The bytes of the code memory from its origin on; gaps are 0xFF, as erased flash reads."""
+        low = code.origin
         out = bytearray()
         for address, data in self.segments:
+            if not code.holds(address, len(data)):
+                continue
             out += b"\xff" * (address - low - len(out))
             out[address - low : address - low + len(data)] = data
         return bytes(out)
@@ -120,7 +122,16 @@ def read_elf(path: Path, regions: Iterable[Region]) -> ElfFacts:
     except EvidenceError:
         raise
     # pyelftools meets damaged files with whatever its parsing runs into.
-    except (ELFError, ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, AssertionError) as fault:
+    except (
+        ELFError,
+        ValueError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        TypeError,
+        OverflowError,
+        AssertionError,
+    ) as fault:
         raise _broken(path, f"{type(fault).__name__}: {fault}"[:200]) from None
 
 
@@ -210,7 +221,9 @@ def _memory(path: Path, sections: Iterable[Section], regions: tuple[Region, ...]
             load = region_of(segment["p_paddr"], segment["p_filesz"], "A segment")
             if load != region_of(segment["p_vaddr"], segment["p_filesz"], "A segment"):
                 sums[load]["initial_values"] += segment["p_filesz"]
-    return MappingProxyType({region.name: MemoryUse(region.name, region.length, **sums[region.name]) for region in regions})
+    return MappingProxyType(
+        {region.name: MemoryUse(region.name, region.length, **sums[region.name]) for region in regions}
+    )
 
 
 def _bytes_at(elf: Any, address: int, size: int) -> bytes:

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.board.descriptor import BoardType
 from harness.core.errors import BuildError
 from harness.core.hashing import sha256_file
 from harness.core.resources import data_dir
-from harness.engines.base import GeneratedEngine
 from harness.image.build_header import FILE_NAME, test_fault_flags
 from harness.plan.record import Plan
 from harness.plan.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from harness.engines.base import GeneratedEngine
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<([^>\n]+)>|(\w+))', re.MULTILINE)
 _SCRIPT_INCLUDE = re.compile(r"^\s*INCLUDE\s+\"?([\w./-]+)\"?", re.MULTILINE)
@@ -105,7 +107,9 @@ class Project:
 
     def basis(self) -> dict[str, Any]:
         """What decides the image, JSON-ready, without the generated header that carries the build id itself."""
-        sources = {name: source.sha256 for name, source in self._all_sources.items() if name != f"generated/{FILE_NAME}"}
+        sources = {
+            name: source.sha256 for name, source in self._all_sources.items() if name != f"generated/{FILE_NAME}"
+        }
         return {
             "sources": sources,
             "units": [unit.name for unit in self.units],

@@ -22,7 +22,7 @@ def baseline_fingerprint(board: BoardType) -> str:
 
 def _entries(board: BoardType) -> Iterator[tuple[str, Path]]:
     firmware = data_dir("firmware")
-    yield "firmware/engine.h", firmware / "engine.h"
+    yield from _tree("firmware/engine.h", firmware / "engine.h")
     for part in SHARED_FIRMWARE:
         yield from _tree(f"firmware/{part}", firmware / part)
     yield from _tree("port", board.port_dir)

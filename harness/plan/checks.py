@@ -139,7 +139,9 @@ def compile_flags(value: Any) -> list[str]:
     flags = words(r"-[fmD][A-Za-z0-9_][A-Za-z0-9_=,.+-]*", "flags of the form -f..., -m... or -D...")(value)
     for item in flags:
         if item.startswith(_REFUSED_FLAGS):
-            raise ValueError(f"{item} is not allowed: the board type and the harness decide it, or it breaks repeatability")
+            raise ValueError(
+                f"{item} is not allowed: the board type and the harness decide it, or it breaks repeatability"
+            )
     return flags
 
 
@@ -149,7 +151,9 @@ TEST_FAULTS = ("hang", "garbage", "hardfault", "lockup", "corrupt", "mute", "dea
 
 def test_fault(value: Any) -> str:
     """`none`, a fault, or a fault and the iteration or layer where it strikes, as in `corrupt@3`."""
-    if not isinstance(value, str) or not re.fullmatch(rf"none|({'|'.join(TEST_FAULTS)})(@(0|[1-9][0-9]{{0,5}}))?", value):
+    if not isinstance(value, str) or not re.fullmatch(
+        rf"none|({'|'.join(TEST_FAULTS)})(@(0|[1-9][0-9]{{0,5}}))?", value
+    ):
         raise ValueError(f"must be none or one of {', '.join(TEST_FAULTS)}, with @NUMBER where it strikes")
     return value
 

@@ -65,7 +65,7 @@ class Plan:
         """What the identity is a hash of: no path, no time, nothing of this host."""
         return {
             "settings": thaw(self.settings),
-            "model_sha256": self.model.sha256,
+            "model": [self.model.sha256, self.model.size_bytes],
             "board": thaw(self.board_facts),
             "baseline": self.baseline,
             "toolchain": [self.toolchain.name, self.toolchain.version, self.toolchain.libraries],
@@ -111,7 +111,9 @@ class Plan:
         try:
             value = strict_json.load(source)
         except strict_json.StrictJsonError as fault:
-            raise PlanError(f"The plan {source} cannot be read.", why=f"{fault.what} {fault.why}", todo=_AGAIN) from None
+            raise PlanError(
+                f"The plan {source} cannot be read.", why=f"{fault.what} {fault.why}", todo=_AGAIN
+            ) from None
         return cls.from_dict(value, source=str(source))
 
     @classmethod
@@ -128,7 +130,9 @@ class Plan:
         except ValidationError as fault:
             first = fault.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
-            raise PlanError(f"{source} is not a plan of version 1.", why=f"{key}: {first['msg']}.", todo=_AGAIN) from None
+            raise PlanError(
+                f"{source} is not a plan of version 1.", why=f"{key}: {first['msg']}.", todo=_AGAIN
+            ) from None
         plan = cls(
             settings=deep_freeze(_checked(raw.settings, source)),
             model=PlanModel(raw.model.path, raw.model.sha256, raw.model.size_bytes),

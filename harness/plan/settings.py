@@ -60,7 +60,9 @@ _TABLE = (
     Setting("weights-location", checks.optional(checks.text(_WORD, "a location")), None, "memory of the weights"),
     Setting("board", checks.optional(checks.text(r"[a-z][a-z0-9_]*", "a board type")), None, "board type"),
     Setting("toolchain", checks.text(_WORD, "a toolchain's name"), "gcc", "compiler"),
-    Setting("cpu-clock", checks.optional(checks.text(_WORD, "a clock's name")), None, "named CPU clock of the board type"),
+    Setting(
+        "cpu-clock", checks.optional(checks.text(_WORD, "a clock's name")), None, "named CPU clock of the board type"
+    ),
     Setting("optimization", checks.choice("O0", "O1", "O2", "O3", "Os"), "O2", "optimisation level of all firmware"),
     Setting("compile-flags", checks.compile_flags, [], "further compiler flags of the form -f..., -m... or -D..."),
     Setting("transport", checks.choice("rtt"), "rtt", "what carries bytes off the board"),
@@ -125,8 +127,27 @@ def check_value(name: str, value: Any, *, where: str = "") -> Any:
 
 
 def parse_text(name: str, text: str) -> Any:
-    """The stored form of a value given as text on a command line (read as YAML)."""
-    return check_value(name, strict_yaml.loads(text, source=f"--{name}", error=SettingsError).value)
+    """The stored form of a value given as text on a command line.
+
+    Text is read as YAML; a mapping may also be `key=value,key=value` or the path of a YAML file, a list may also be
+    words separated by spaces.
+    """
+    option = f"--{name}"
+    default = SETTINGS[name].default if name in SETTINGS else None
+    stripped = text.strip()
+    if isinstance(default, Mapping) and not stripped.startswith("{"):
+        if "=" not in stripped:
+            return check_value(name, strict_yaml.load(Path(stripped), SettingsError).value or {}, where=option)
+        pairs = [part.partition("=") for part in stripped.split(",")]
+        if len({key for key, _, _ in pairs}) != len(pairs):
+            raise SettingsError(f"{option} repeats a key.", why=f"It is {text!r}.")
+        values = {
+            key.strip(): strict_yaml.loads(value, source=option, error=SettingsError).value for key, _, value in pairs
+        }
+        return check_value(name, values, where=option)
+    if isinstance(default, list) and not stripped.startswith("["):
+        return check_value(name, stripped.split(), where=option)
+    return check_value(name, strict_yaml.loads(text, source=option, error=SettingsError).value, where=option)
 
 
 def resolve(config: Path | str | Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> Resolved:
@@ -167,7 +188,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     if document.value is None:
         return {}
     if not isinstance(document.value, dict):
-        raise SettingsError(f"{path} is not a mapping of settings.", todo="Write one setting a line, as in `warmup: 5`.")
+        raise SettingsError(
+            f"{path} is not a mapping of settings.", todo="Write one setting a line, as in `warmup: 5`."
+        )
     out: dict[str, Any] = {}
     for key, value in document.value.items():
         where = document.where((key,))

@@ -62,7 +62,7 @@ class Toolchain:
     facts: ToolchainFacts
 
 
-_WARNINGS = ("-Wall", "-Wextra", "-Werror")
+_WARNINGS = ("-Wall", "-Wextra", "-Wdate-time", "-Werror")
 _GNU = ToolchainSpec(
     name="gcc",
     title="GNU Arm Embedded",
@@ -124,7 +124,9 @@ def find_toolchain(name: str, cpuflags: Sequence[str]) -> Toolchain:
     with ThreadPoolExecutor(2) as pool:
         version, as_path, ld_path, *libraries = pool.map(lambda args: _ask(compiler, args), questions)
         tools = list(pool.map(lambda tool: _ask(Path(tool), ("--version",)), (as_path, ld_path)))
-    digests = [(library, _library(spec, library, path)) for library, path in zip(spec.libraries, libraries, strict=True)]
+    digests = [
+        (library, _library(spec, library, path)) for library, path in zip(spec.libraries, libraries, strict=True)
+    ]
     text = " | ".join(answer.splitlines()[0].strip() for answer in (version, *tools))
     return Toolchain(spec, compiler, ToolchainFacts(spec.name, text, tree_digest(digests)))
 
@@ -148,6 +150,8 @@ def _ask(program: Path, args: Sequence[str]) -> str:
 def _library(spec: ToolchainSpec, library: str, path: str) -> str:
     if not Path(path).is_file():
         raise ToolMissingError(
-            f"The toolchain has no {library} for this core.", why=f"{spec.compiler} answers {path!r}.", todo=spec.install
+            f"The toolchain has no {library} for this core.",
+            why=f"{spec.compiler} answers {path!r}.",
+            todo=spec.install,
         )
     return sha256_file(Path(path))
