@@ -46,3 +46,26 @@ class PhaseLog:
         """Report one phase."""
         if self.verbose:
             typer.echo(f"[{time.monotonic() - self.start:8.3f} s] {text}", err=True)
+
+
+def emit_run(outcome: Any) -> None:
+    """Print a run for people: the number to publish, the layers that explain it, outputs, issues, bundle."""
+    source = outcome.source
+    cycles = outcome.clean_cycles
+    clean = outcome.result.facts.clean
+    board = f"{outcome.build.plan.board} {outcome.serial} ({source})"
+    if cycles is None or clean is None:
+        typer.echo(f"{board}: no clean-window cycles")
+    else:
+        typer.echo(f"{board}: {cycles:,.1f} cycles per inference ({source}, clean window, {clean.count} inferences)")
+    rows = [
+        (layer.id, layer.op, "-" if layer.cycles is None else f"{layer.cycles:,.0f}") for layer in outcome.result.layers
+    ]
+    if rows:
+        typer.echo(f"\nlayers, instrumented passes ({source}):")
+        emit_table(("id", "op", "cycles"), rows)
+    typer.echo(f"\n{outcome.outputs.explain()}")
+    for issue in outcome.evaluation.issues:
+        typer.echo(f"{issue.severity}: {issue.message} [{issue.code}]")
+    typer.echo(f"validity: {outcome.evaluation.validity}")
+    typer.echo(f"bundle: {outcome.bundle}")

@@ -63,14 +63,11 @@ def board(request: pytest.FixtureRequest, image: Build) -> Generator[BoardLease,
 
 
 @pytest.fixture
-def flashed_board(
-    request: pytest.FixtureRequest, board: BoardLease, image: Build
-) -> Generator[FlashedBoard, None, None]:
-    """The leased board with the image in it, identified, verified and halted at reset."""
+def flashed_board(request: pytest.FixtureRequest, board: BoardLease, image: Build) -> FlashedBoard:
+    """The leased board with the image in it, identified, read back and halted."""
     from harness.pytest_plugin import session
 
-    with session.flashed(request, board, image) as ready:
-        yield ready
+    return session.flashed(request, board, image)
 
 
 @pytest.fixture

@@ -134,13 +134,12 @@ def leased_board(request: pytest.FixtureRequest, image: Build) -> Iterator[Board
         yield lease
 
 
-@contextmanager
-def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> Iterator[FlashedBoard]:
-    """Flash the image and leave the board halted at reset."""
-    from harness.runner.board import flashed_board
+def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> FlashedBoard:
+    """Flash the image; the lease, when it ends, halts the board and closes the probe."""
+    from harness.runner.board import flash_board
 
-    with _faults(request), flashed_board(lease, image, _deadlines(request.config)) as ready:
-        yield ready
+    with _faults(request):
+        return flash_board(lease, image, _deadlines(request.config))
 
 
 def capture_boot(request: pytest.FixtureRequest, ready: FlashedBoard, inputs: Any) -> Capture:

@@ -1,9 +1,9 @@
-"""From a lease to a board that holds the image, identified and halted at reset."""
+"""From a lease to a board that holds the image, identified and halted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,17 +21,23 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
-def _silent(_text: str) -> None:
+def silent(_text: str) -> None:
     """Report nothing."""
 
 
 @dataclass(frozen=True)
 class FlashedBoard:
-    """A leased board with an image in it, halted at reset, and the probe that put it there."""
+    """A leased board with an image in it, halted, and the probe that put it there. The lease closes the probe."""
 
     lease: BoardLease
     probe: JLinkProbe
     build: Build
+    flash_seconds: float
+
+    @property
+    def name(self) -> str:
+        """Board type and serial, as errors name it."""
+        return f"{self.lease.info.board_type} {self.lease.info.serial}"
 
 
 def lease_board(bench: Bench, build: Build, *, serial: int | None, holder: str, deadlines: Deadlines) -> BoardLease:
@@ -41,40 +47,31 @@ def lease_board(bench: Bench, build: Build, *, serial: int | None, holder: str, 
         WrongBoardError: the serial belongs to a board of another type.
         BenchError: no such board, or it is busy for longer than the deadline.
     """
-    request = LeaseRequest(board_types=(build.plan.board,), serial=serial, holder=holder)
-    deadline = Deadline(deadlines["lease"], f"a {build.plan.board} board")
-    lease = bench.lease(request, deadline)
-    if lease.info.board_type != build.plan.board:
-        lease.release()
-        raise WrongBoardError(
-            f"Board {lease.info.serial} is a {lease.info.board_type}; the image is for {build.plan.board}.",
-            why="A lease must match the board type that the image names.",
-            todo=f"Lease a {build.plan.board}, or build for {lease.info.board_type}.",
-        )
-    return lease
+    wanted = build.plan.board
+    if serial is not None:
+        other = next((info for info in bench.boards() if info.serial == serial and info.board_type != wanted), None)
+        if other is not None:
+            raise WrongBoardError(
+                f"Board {serial} is a {other.board_type}; the image is for {wanted}.",
+                why="A board must be of the type that the image names.",
+                todo=f"Name a {wanted}, or build for {other.board_type}.",
+            )
+    request = LeaseRequest(board_types=(wanted,), serial=serial, holder=holder)
+    return bench.lease(request, Deadline(deadlines["lease"], f"a {wanted} board"))
 
 
-@contextmanager
-def flashed_board(lease: BoardLease, build: Build, deadlines: Deadlines, log: Log = _silent) -> Iterator[FlashedBoard]:
-    """Open the probe, check the board's identity, flash and verify, reset and halt.
-
-    The board is left halted and the probe closed, whatever happens inside.
+def flash_board(lease: BoardLease, build: Build, deadlines: Deadlines, log: Log = silent) -> FlashedBoard:
+    """Check the board's identity, flash, read back.
 
     Raises:
         WrongBoardError: the identity does not match; nothing was written.
         ProbeError: the probe failed.
+        DeadlineError: flashing took longer than its deadline.
     """
-    where = f"{lease.info.board_type} {lease.info.serial}"
-    deadline = Deadline(deadlines["flash"], "the image to be flashed", where)
+    deadline = Deadline(deadlines["flash"], "the image to be flashed", f"{lease.info.board_type} {lease.info.serial}")
+    start = time.monotonic()
     probe = lease.open_probe()
-    try:
-        log(f"probe {lease.info.serial} open")
-        probe.connect(deadline)
-        identity = probe.identify(lease.board_type)
-        log(f"identity checked: {identity}")
-        probe.flash(build.elf, lease.board_type, deadline)
-        log("flashed and read back")
-        probe.reset(halt=True)
-        yield FlashedBoard(lease=lease, probe=probe, build=build)
-    finally:
-        probe.close(halt=True, deadline=Deadline(deadlines["release"], "the board to halt", where))
+    size = probe.flash(build.elf, lease.board_type)
+    log(f"{lease.info.board_type} {lease.info.serial}: identified, {size} bytes flashed and read back")
+    deadline.check("flashing ended late")
+    return FlashedBoard(lease=lease, probe=probe, build=build, flash_seconds=time.monotonic() - start)

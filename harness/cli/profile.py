@@ -1,0 +1,46 @@
+"""`harness profile`: freeze, build and run in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def profile(
+    model: Annotated[Path | None, typer.Argument(help="The .tflite file.")] = None,
+    board: Annotated[str | None, typer.Option("--board", help="Board type.")] = None,
+    config: Annotated[Path | None, typer.Option("-c", "--config", help="YAML file of settings.")] = None,
+    setting: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of any setting, repeatable.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundle; must not exist.")] = None,
+    serial: Annotated[int | None, typer.Option("--serial", "--jlink-serial", help="Serial of the probe.")] = None,
+    bench: Annotated[Path | None, typer.Option("--bench", help="Bench description (default: bench.yaml).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Freeze, build and run in one go; publishes a bundle. Exit codes as for `harness run`."""
+    from harness.cli._output import emit_json, emit_run
+    from harness.core.errors import UsageError
+    from harness.plan.settings import parse_text
+    from harness.runner.api import profile_run
+
+    settings: dict[str, object] = {}
+    for text in setting or ():
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise UsageError(f"--set {text!r} is not of the form NAME=VALUE.", todo="For example: --set iterations=20")
+        settings[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
+    given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench}
+    settings |= {name: value for name, value in given.items() if value is not None}
+    outcome = profile_run(config, **settings)
+    if as_json:
+        emit_json(outcome.to_dict())
+    else:
+        emit_run(outcome)
+    if outcome.outputs.match is False:
+        raise typer.Exit(3)
+    if not outcome.valid:
+        raise typer.Exit(1)

@@ -1,0 +1,90 @@
+"""`harness run`: flash a build, measure one boot, publish a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def run(
+    build: Annotated[Path, typer.Argument(help="Build directory or its build.json.")],
+    board: Annotated[str, typer.Option("--board", help="Board type; must be the build's.")],
+    serial: Annotated[int | None, typer.Option("--serial", "--jlink-serial", help="Serial of the probe.")] = None,
+    bench: Annotated[Path | None, typer.Option("--bench", help="Bench description (default: bench.yaml).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundle; must not exist.")] = None,
+    inspect: Annotated[int, typer.Option("--inspect", min=0, help="Inputs to check layer by layer.")] = 1,
+    expect: Annotated[str, typer.Option("--expect", help="'reference' or 'none'.")] = "reference",
+    tolerance: Annotated[float, typer.Option("--tolerance", min=0.0, help="Largest output error, stored units.")] = 0.0,
+    deadline: Annotated[list[str] | None, typer.Option("--deadline", help="PHASE=SECONDS, repeatable.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify and find a board; touch nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log phases with times.")] = False,
+) -> None:
+    """Flash a build, measure one boot, compare outputs with the host reference, publish a bundle.
+
+    Exit codes: 0 captured and outputs match, 1 capture failed or measurements invalid, 3 outputs differ, 6 no board.
+    """
+    from harness.cli._output import PhaseLog, emit_json, emit_run
+    from harness.runner.deadlines import Deadlines
+    from harness.runner.run import run as run_build
+
+    limits = Deadlines.of(deadline or ())
+    if dry_run:
+        _dry_run(build, board, serial, bench, as_json)
+        return
+    outcome = run_build(
+        build,
+        board=board,
+        serial=serial,
+        bench=bench,
+        out=out,
+        inspect=inspect,
+        expect=expect,
+        tolerance=tolerance,
+        deadlines=limits,
+        log=PhaseLog(verbose),
+    )
+    if as_json:
+        emit_json(outcome.to_dict())
+    else:
+        emit_run(outcome)
+    if outcome.outputs.match is False:
+        raise typer.Exit(3)
+    if not outcome.valid:
+        raise typer.Exit(1)
+
+
+def _dry_run(build: Path, board: str, serial: int | None, bench: Path | None, as_json: bool) -> None:
+    from harness.bench.inventory import load_bench
+    from harness.cli._output import emit_json
+    from harness.core.errors import BoardBusyError, NoBoardError, WrongBoardError
+    from harness.image.record import load_build
+
+    loaded = load_build(build)
+    if board != loaded.plan.board:
+        raise WrongBoardError(f"The build is for {loaded.plan.board}, not for {board}.", todo="Name the build's board.")
+    boards = [
+        info
+        for info in load_bench(bench).boards()
+        if info.board_type == board and (serial is None or info.serial == serial)
+    ]
+    if not boards:
+        raise NoBoardError(
+            f"No {board}{f' with serial {serial}' if serial else ''} on the bench.", todo="`harness boards` lists it."
+        )
+    free = [info for info in boards if info.state == "free"]
+    if not free:
+        raise BoardBusyError(
+            f"Every {board} is in use.",
+            why=", ".join(f"{b.serial}: {b.holder}" for b in boards),
+            todo="Wait, then run.",
+        )
+    if as_json:
+        emit_json({"build": loaded.build_id, "would_use": free[0].to_dict(), "dry_run": True})
+    else:
+        typer.echo(f"build {loaded.build_id} verifies; would run on {board} {free[0].serial} ({free[0].provider})")

@@ -1,0 +1,52 @@
+"""`profile`: freeze, build and run in one call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.results.types import ProfileResult
+    from harness.runner.run import RunOutcome
+
+
+def profile(config: Path | str | Mapping[str, Any] | None = None, /, **settings: Any) -> ProfileResult:
+    """Measure a model on a board and return the typed result.
+
+    Args:
+        config: a YAML file or a mapping of settings.
+        **settings: settings by keyword, over the configuration: `model`, `board`, `engine_config`, `iterations`, ...,
+            and those of this host: `serial`, `bench`, `out`, `deadlines`.
+
+    Returns:
+        The result; its `report_paths` name the bundle's files.
+
+    Raises:
+        HarnessError: any stage failed; the type says which.
+    """
+    return profile_run(config, **settings).result
+
+
+def profile_run(config: Path | str | Mapping[str, Any] | None = None, /, **settings: Any) -> RunOutcome:
+    """Like `profile`, returning the whole outcome: bundle, outputs, evaluation."""
+    from harness.image.build import build
+    from harness.plan.freeze import freeze
+    from harness.plan.settings import HOST_SETTINGS, resolve
+    from harness.runner.run import run
+
+    host = resolve(config, settings).host
+    frozen = {
+        key: value for key, value in settings.items() if key.replace("_", "-") not in HOST_SETTINGS or key == "model"
+    }
+    plan = freeze(config=config, **frozen)
+    with tempfile.TemporaryDirectory(prefix="hil-build-") as parent:
+        built = build(plan, Path(parent) / "build", model=plan.model.path)
+        return run(
+            built,
+            serial=host.get("serial"),
+            bench=Path(host["bench"]) if "bench" in host else None,
+            out=host.get("out"),
+            deadlines=host.get("deadlines"),
+        )

@@ -1,0 +1,90 @@
+"""What a capture is asked for, and one boot of a flashed board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.capture.conversation import capture
+from harness.capture.request import CaptureDeadlines, CaptureRequest, ExpectedImage, WindowRequest
+from harness.core.deadline import Deadline
+from harness.runner.board import silent
+from harness.runner.inputs import input_cases
+
+if TYPE_CHECKING:
+    from harness.capture.record import Capture
+    from harness.image.record import Build
+    from harness.runner.board import FlashedBoard
+    from harness.runner.deadlines import Deadlines
+
+Tensors = tuple[bytes, ...]
+
+
+def expected_image(build: Build) -> ExpectedImage:
+    """What the running firmware must say of itself."""
+    return ExpectedImage(
+        build_id=build.build_id,
+        board_type=build.plan.board,
+        model_sha256=build.plan.model.sha256,
+        engine=build.plan.engine,
+        input_bytes=tuple(tensor.nbytes for tensor in build.engine.input_tensors),
+        output_bytes=tuple(tensor.nbytes for tensor in build.engine.output_tensors),
+        layer_output_bytes=tuple(tuple(layer.output_bytes) for layer in build.engine.layers),
+        cpu_clock_hz=build.plan.cpu_clock_hz,
+        timing_scope=build.timing_scope,
+        lifecycle=build.lifecycle,
+    )
+
+
+def wanted_inferences(build: Build, inputs: Any) -> tuple[Tensors, ...]:
+    """Input bytes of each inference to run for its outputs; the build's own inputs when none are given."""
+    tensors = build.engine.input_tensors
+    cases = input_cases(inputs, [tensor.nbytes for tensor in tensors], [tensor.dtype for tensor in tensors])
+    return cases or (build.input_bytes(),)
+
+
+def capture_request(build: Build, inferences: Sequence[Tensors], inspected: Sequence[Tensors]) -> CaptureRequest:
+    """What the plan wants of one boot."""
+    settings = build.plan.settings
+    single = build.lifecycle == "single"
+    return CaptureRequest(
+        inputs=build.input_bytes(),
+        iterations=1 if single else settings["iterations"],
+        warmup=0 if single else settings["warmup"],
+        window=WindowRequest(
+            mode="fixed" if single else settings["window-mode"],
+            target_ms=settings["window-target-ms"],
+            minimum=settings["window-min"],
+            maximum=settings["window-max"],
+        ),
+        counters=settings["pmu-counters"],
+        per_layer=settings["per-layer"],
+        inference_inputs=tuple(inferences),
+        inspect=tuple(inspected),
+    )
+
+
+def measure(
+    ready: FlashedBoard, request: CaptureRequest, deadlines: Deadlines, log: Callable[[str], None] = silent
+) -> Capture:
+    """Boot a flashed board and capture what it says; the core is halted afterwards.
+
+    Raises:
+        TargetError: the firmware or the core failed.
+        CaptureError: what it sent is not a complete, consistent capture, or did not come in time.
+        ProbeError: the link was lost.
+    """
+    boot = Deadline(deadlines["boot"], "the firmware to start", ready.name)
+    transport = ready.probe.boot_rtt(ready.build.rtt_address, boot)
+    log(f"{ready.name}: booted")
+    result = capture(
+        transport,
+        expected_image(ready.build),
+        request,
+        CaptureDeadlines.of(deadlines.seconds),
+        watch=ready.probe.check_target,
+        progress=log,
+        where=ready.name,
+    )
+    ready.probe.halt(Deadline(deadlines["release"], "the core to halt", ready.name))
+    return result

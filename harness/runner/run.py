@@ -1,0 +1,292 @@
+"""One run: a build and a board become a published bundle, whether it succeeds or fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import HarnessError, UsageError
+from harness.results.outputs import OutputsCheck
+from harness.runner.board import flash_board, lease_board, silent
+from harness.runner.deadlines import Deadlines
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from harness.bench.inventory import Bench
+    from harness.bench.provider import BoardLease
+    from harness.capture.record import Capture
+    from harness.image.record import Build
+    from harness.results.facts import MeasuredResult
+    from harness.results.types import RunEvaluation
+    from harness.runner.reference import Reference
+
+DEFAULT_OUT = "hil-results"
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """A run that was captured and published.
+
+    `capture` holds everything the target said; `result`, `evaluation` and `outputs` are what the bundle states.
+    """
+
+    bundle: Path
+    build: Build
+    capture: Capture
+    result: MeasuredResult
+    evaluation: RunEvaluation
+    outputs: OutputsCheck
+    serial: int
+    source: str
+    seconds: float
+
+    @property
+    def clean_cycles(self) -> float | None:
+        """Mean CPU cycles per inference in the clean window; None when its clock counts something else."""
+        clean = self.result.facts.clean
+        return clean.cycles if clean is not None else None
+
+    @property
+    def log(self) -> str:
+        """Text that the firmware sent."""
+        return self.capture.log
+
+    @property
+    def valid(self) -> bool:
+        """Whether the measurements count."""
+        return str(self.evaluation.validity) != "invalid"
+
+    def output_array(self, index: int = 0) -> NDArray[np.generic]:
+        """One model output of every inference: shape (inferences, *output shape) in the tensor's element type."""
+        import numpy as np
+
+        tensor = self.build.engine.output_tensors[index]
+        data = b"".join(inference.outputs[index] for inference in self.capture.inferences)
+        array = np.frombuffer(data, np.dtype(tensor.dtype).newbyteorder("<"))
+        return array.reshape((len(self.capture.inferences), *tensor.shape))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready summary, as `harness run --json` prints it."""
+        return {
+            "succeeded": True,
+            "bundle": str(self.bundle),
+            "board": self.build.plan.board,
+            "serial": self.serial,
+            "source": self.source,
+            "validity": str(self.evaluation.validity),
+            "issues": [{"code": i.code, "severity": i.severity, "message": i.message} for i in self.evaluation.issues],
+            "outputs": self.outputs.to_dict(),
+            "clean_cycles_per_inference": self.clean_cycles,
+            "total_cycles": self.result.total_cycles,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def run(
+    build: Build | Path | str,
+    *,
+    board: str | None = None,
+    serial: int | None = None,
+    bench: Bench | Path | None = None,
+    lease: BoardLease | None = None,
+    out: Path | str | None = None,
+    inputs: Any = (),
+    inspect: int = 1,
+    expect: str = "reference",
+    tolerance: float = 0.0,
+    deadlines: Deadlines | dict[str, float] | None = None,
+    log: Callable[[str], None] = silent,
+) -> RunOutcome:
+    """Flash a build, capture one boot, compare outputs with the host reference, publish a bundle.
+
+    Args:
+        build: a build, its directory, or its `build.json`.
+        board: the board type; must be the build's. A check, for callers who want to be sure.
+        serial: which board; may be left out when only one matches or an emulated one can be started.
+        bench: the bench, or its description file; by default `bench.yaml`, else emulated boards on demand.
+        lease: a board held already; it stays held.
+        out: directory of the bundle; by default a new one below `hil-results`.
+        inputs: inputs to run for their outputs; see `harness.runner.inputs.input_cases`. Without any, the build's own.
+        inspect: how many of the inputs to run again with every layer's output sent to the host.
+        expect: `reference` compares outputs with the host reference, `none` compares nothing.
+        tolerance: largest allowed absolute error of a model output, in stored units.
+        deadlines: seconds by phase.
+        log: called with a line for each phase.
+
+    Raises:
+        WrongBoardError: the board is of another type.
+        BenchError, TargetError, CaptureError: the run failed; `context["bundle"]` names the bundle that says how.
+    """
+    from harness.image.record import Build, load_build
+
+    started = time.monotonic()
+    build = build if isinstance(build, Build) else load_build(build)
+    limits = deadlines if isinstance(deadlines, Deadlines) else Deadlines.of(deadlines or {})
+    if board is not None and board != build.plan.board:
+        from harness.core.errors import WrongBoardError
+
+        raise WrongBoardError(
+            f"The build is for {build.plan.board}, not for {board}.",
+            why="A board must be of the type that the image names.",
+            todo=f"Build for {board}, or run on {build.plan.board}.",
+        )
+    if expect not in ("reference", "none"):
+        raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference' or 'none'.")
+    return _Run(build, Path(out) if out is not None else None, limits, log, started).execute(
+        bench, lease, serial, inputs, inspect, expect, tolerance
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The facts that every step of one run needs."""
+
+    build: Build
+    out: Path | None
+    deadlines: Deadlines
+    log: Callable[[str], None]
+    started: float
+
+    def execute(
+        self,
+        bench: Bench | Path | None,
+        lease: BoardLease | None,
+        serial: int | None,
+        inputs: Any,
+        inspect: int,
+        expect: str,
+        tolerance: float,
+    ) -> RunOutcome:
+        from harness.runner.measure import wanted_inferences
+
+        inferences = wanted_inferences(self.build, inputs)
+        inspected = inferences[:inspect]
+        # The reference runs while the board does: both take about as long.
+        with ThreadPoolExecutor(1, thread_name_prefix="reference") as pool:
+            reference = pool.submit(self._reference, inferences, inspected) if expect == "reference" else None
+            with self._board(bench, lease, serial) as held:
+                capture = self._capture(held, inferences, inspected)
+            return self._conclude(held, capture, reference, tolerance, has_inputs=len(inputs) > 0)
+
+    @contextmanager
+    def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
+        if lease is not None:
+            yield lease
+            return
+        from harness.bench.inventory import Bench, load_bench
+
+        reachable = bench if isinstance(bench, Bench) else load_bench(bench)
+        with lease_board(reachable, self.build, serial=serial, holder="harness run", deadlines=self.deadlines) as own:
+            self.log(f"{own.info.board_type} {own.info.serial} leased from {own.info.provider}")
+            yield own
+
+    def _capture(self, held: BoardLease, inferences: Any, inspected: Any) -> Capture:
+        from harness.runner.measure import capture_request, measure
+
+        try:
+            ready = flash_board(held, self.build, self.deadlines, self.log)
+            request = capture_request(self.build, inferences, inspected)
+            return measure(ready, request, self.deadlines, self.log)
+        except HarnessError as error:
+            self._publish_failure(held, error)
+            raise
+
+    def _reference(self, inferences: Any, inspected: Any) -> Reference:
+        from harness.runner.reference import host_reference
+
+        rounding = str(self.build.plan.settings["engine-config"].get("rounding", "tflm"))
+        return host_reference(
+            self.build.model_path,
+            self.build.plan.model.sha256,
+            inferences=inferences,
+            inspected=inspected,
+            rounding=rounding,
+        )
+
+    def _conclude(
+        self,
+        held: BoardLease,
+        capture: Capture,
+        reference: Future[Reference] | None,
+        tolerance: float,
+        *,
+        has_inputs: bool,
+    ) -> RunOutcome:
+        from harness.results.assemble import assemble
+        from harness.results.bundle import publish
+
+        outputs = self._compare(capture, reference, tolerance)
+        assembled = assemble(
+            capture,
+            self.build,
+            self.build.plan,
+            held.board_type,
+            outputs_check=outputs,
+            bench=bench_facts(held),
+            zero_inputs=not has_inputs,
+        )
+        bundle = publish(self._out(assembled.content.run_id), assembled.content)
+        self.log(f"published {bundle}")
+        return RunOutcome(
+            bundle=bundle,
+            build=self.build,
+            capture=capture,
+            result=assembled.result,
+            evaluation=assembled.evaluation,
+            outputs=outputs,
+            serial=held.info.serial,
+            source=held.board_type.source,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _compare(self, capture: Capture, reference: Future[Reference] | None, tolerance: float) -> OutputsCheck:
+        if reference is None:
+            return OutputsCheck.not_compared("the caller asked for no reference")
+        from harness.runner.outputs import check_outputs
+
+        try:
+            expected = reference.result()
+        except HarnessError as error:
+            return OutputsCheck.not_compared(error.what)
+        self.log(f"reference: {expected.info}")
+        return check_outputs(
+            self.build.engine.output_tensors,
+            [layer.op for layer in self.build.engine.layers],
+            observed=[inference.outputs for inference in capture.inferences],
+            expected=expected.outputs,
+            inspected=[[layer.outputs for layer in case] for case in capture.inspection],
+            expected_layers=expected.layers,
+            reference=expected.info,
+            tolerance=tolerance,
+        )
+
+    def _publish_failure(self, held: BoardLease, error: HarnessError) -> None:
+        from harness.results.assemble import assemble_failed
+        from harness.results.bundle import publish
+        from harness.results.context import context_from_records
+
+        context = context_from_records(self.build, self.build.plan, held.board_type, bench=bench_facts(held))
+        evidence = error.context.pop("evidence", {})
+        content = assemble_failed(error, context=context, **evidence)
+        try:
+            error.context["bundle"] = str(publish(self._out(content.run_id), content))
+        except OSError as fault:
+            error.context["bundle_error"] = f"no bundle could be written: {fault.strerror or fault}"
+        if evidence.get("log"):
+            error.context["log"] = evidence["log"]
+
+    def _out(self, run_id: str) -> Path:
+        return self.out if self.out is not None else Path(DEFAULT_OUT).absolute() / f"{run_id}-{self.build.plan.board}"
+
+
+def bench_facts(held: BoardLease) -> dict[str, Any]:
+    """What a bundle says of the lease."""
+    info = held.info
+    return {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": info.transport}
