@@ -61,3 +61,26 @@ def _json(path: Path) -> Any:
         ) from None
     except StrictJsonError as error:
         raise ProfileError(f"{path}: {error.what}", why=error.why, todo=_TODO) from None
+
+
+def find_profile(text: str) -> Path:
+    """The file that a profile's name or path stands for: a path as given, else a shipped profile of that name.
+
+    Raises:
+        ProfileError: neither exists; the shipped profiles are named.
+    """
+    from harness.core.resources import data_dir
+
+    path = Path(text)
+    if path.exists():
+        return path
+    shipped = {item.stem: item for item in sorted(data_dir("profiles").glob("*.yml"))}
+    if text in shipped:
+        return shipped[text]
+    if path.parent.name == "profiles" and path.stem in shipped:
+        return shipped[path.stem]
+    raise ProfileError(
+        f"There is no comparison profile {text!r}.",
+        why="Shipped profiles: " + ", ".join(shipped) + ".",
+        todo="Name a file or a shipped profile.",
+    )

@@ -135,7 +135,7 @@ def make_capture(
         clean=clean,
         passes=(PassRecord("cpu_0", names, iterations, 1, samples, overflow),),
         inferences=(),
-        inspection=(),
+        inspections=(),
         unavailable={},
         log="hello from the target\n",
         raw=bytes(range(256)) * 4,
