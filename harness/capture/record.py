@@ -14,6 +14,16 @@ Lifecycle = Literal["carry", "single"]
 
 
 @dataclass(frozen=True)
+class LayerInfo:
+    """One operator as the image knows it, in execution order; `source_index` is its place in the model file."""
+
+    index: int
+    source_index: int
+    name: str
+    output_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Hello:
     """What the firmware says of itself in answer to the host's nonce."""
 
@@ -35,13 +45,19 @@ class Hello:
     output_bytes: tuple[int, ...]
     sample_capacity: int
     self_test: Mapping[str, int] = field(default_factory=dict)
+    engine_version: str = ""
+    scope: Scope = "invoke_only"
+    lifecycle: Lifecycle = "carry"
+    layers: tuple[LayerInfo, ...] = ()
 
 
 @dataclass(frozen=True)
 class CleanWindow:
     """Inferences back to back without per-layer reads.
 
-    `samples` holds the clock ticks of each inference, shape (iterations,), dtype uint64, when the firmware kept them.
+    `samples` holds the clock ticks of each inference, shape (kept,), dtype uint64; the firmware keeps as many as its
+    memory holds, so `kept` may be less than `iterations`. `ticks` is the sum over all of them.
+    `warm_ticks` is the longest warm-up inference, 0 without warm-ups. `outputs_crc32` covers the last one's outputs.
     `observed` holds totals over the window of what only an emulator knows (`emulator.instructions`, ...).
     """
 
@@ -54,14 +70,18 @@ class CleanWindow:
     lifecycle: Lifecycle
     samples: NDArray[np.uint64]
     observed: Mapping[str, int] = field(default_factory=dict)
+    warm_ticks: int = 0
+    outputs_crc32: int = 0
 
 
 @dataclass(frozen=True)
 class PassRecord:
     """Inferences with each layer bracketed by counter reads.
 
-    `samples` has shape (iterations, layers, counters), dtype uint64, in the order of `counters`.
-    `overflow` has shape (iterations, layers): a counter wrapped inside that layer.
+    `samples` has shape (iterations, layers, counters), dtype uint64, in the order of `counters`; the first counter is
+    the core's cycle counter. `overflow` has shape (iterations, layers): a counter wrapped inside that layer.
+    `segments` is how often sample memory was filled; each began from a defined cache state with its own warm-ups.
+    `outputs_crc32` covers the outputs of the last inference.
     """
 
     name: str
@@ -70,6 +90,8 @@ class PassRecord:
     warmup: int
     samples: NDArray[np.uint64]
     overflow: NDArray[np.bool_]
+    segments: int = 1
+    outputs_crc32: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,14 +111,27 @@ class Inference:
 
 
 @dataclass(frozen=True)
+class Inspection:
+    """One inspected inference: its inputs, every operator's outputs in execution order, the model's outputs."""
+
+    inputs: tuple[bytes, ...]
+    layers: tuple[LayerOutput, ...]
+    outputs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
 class Capture:
-    """Everything one boot of one image said."""
+    """Everything one boot of one image said.
+
+    `unavailable` maps names of counters to the reason why there is no number. `raw` is every byte that came, in order.
+    `frame_counts` holds the records of the session by kind. `events` tells what was tolerated or worth knowing.
+    """
 
     hello: Hello
     clean: CleanWindow | None
     passes: tuple[PassRecord, ...]
     inferences: tuple[Inference, ...]
-    inspection: tuple[LayerOutput, ...]
+    inspections: tuple[Inspection, ...]
     unavailable: Mapping[str, str]
     log: str
     raw: bytes

@@ -1,0 +1,85 @@
+"""Events of the Armv8.1-M PMU: architectural names and numbers, in groups, with the default selection of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+PREFIX = "ARM_PMU_"
+CPU_CYCLES = "ARM_PMU_CPU_CYCLES"
+"""Read from the cycle counter on every core, so it takes no event slot."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One architectural event; `name` carries the prefix ARM_PMU_."""
+
+    name: str
+    number: int
+    group: str
+    default: bool = False
+
+
+_CPU = """
+    SW_INCR=0x000 L1I_CACHE_REFILL=0x001 LD_RETIRED=0x006 ST_RETIRED=0x007 INST_RETIRED=0x008* EXC_TAKEN=0x009
+    EXC_RETURN=0x00A PC_WRITE_RETIRED=0x00C BR_IMMED_RETIRED=0x00D BR_RETURN_RETIRED=0x00E UNALIGNED_LDST_RETIRED=0x00F
+    CPU_CYCLES=0x011* BR_RETIRED=0x021 BR_MIS_PRED_RETIRED=0x022 STALL_FRONTEND=0x023* STALL_BACKEND=0x024*
+    STALL=0x03C LE_RETIRED=0x100 LE_CANCEL=0x108 SE_CALL_S=0x114 SE_CALL_NS=0x115
+"""
+_MEMORY = """
+    L1D_CACHE_REFILL=0x003* L1D_CACHE=0x004 MEM_ACCESS=0x013* L1I_CACHE=0x014 L1D_CACHE_WB=0x015 BUS_ACCESS=0x019*
+    MEMORY_ERROR=0x01A BUS_CYCLES=0x01D* L1D_CACHE_ALLOCATE=0x01F LL_CACHE_RD=0x036 LL_CACHE_MISS_RD=0x037
+    L1D_CACHE_MISS_RD=0x039 L1D_CACHE_RD=0x040 ITCM_ACCESS=0x4007 DTCM_ACCESS=0x4008
+"""
+_MVE = """
+    INST_RETIRED=0x200* FP_RETIRED=0x204 FP_HP_RETIRED=0x208 FP_SP_RETIRED=0x20C FP_MAC_RETIRED=0x214
+    INT_RETIRED=0x224 INT_MAC_RETIRED=0x228* LDST_RETIRED=0x238* LD_RETIRED=0x23C ST_RETIRED=0x240
+    LDST_CONTIG_RETIRED=0x244 LD_CONTIG_RETIRED=0x248 ST_CONTIG_RETIRED=0x24C LDST_NONCONTIG_RETIRED=0x250
+    LD_NONCONTIG_RETIRED=0x254 ST_NONCONTIG_RETIRED=0x258 LDST_MULTI_RETIRED=0x25C LD_MULTI_RETIRED=0x260
+    ST_MULTI_RETIRED=0x264 LDST_UNALIGNED_RETIRED=0x28C LD_UNALIGNED_RETIRED=0x290 ST_UNALIGNED_RETIRED=0x294
+    LDST_UNALIGNED_NONCONTIG_RETIRED=0x298 VREDUCE_RETIRED=0x2A0 VREDUCE_FP_RETIRED=0x2A4 VREDUCE_INT_RETIRED=0x2A8
+    PRED=0x2B8 STALL=0x2CC* STALL_RESOURCE=0x2CD STALL_RESOURCE_MEM=0x2CE STALL_RESOURCE_FP=0x2CF
+    STALL_RESOURCE_INT=0x2D0 STALL_BREAK=0x2D3 STALL_DEPENDENCY=0x2D4
+"""
+
+
+def _events(group: str, prefix: str, table: str) -> Iterator[Event]:
+    for entry in table.split():
+        name, _, number = entry.partition("=")
+        yield Event(prefix + name, int(number.rstrip("*"), 16), group, number.endswith("*"))
+
+
+EVENTS: Mapping[str, Event] = {
+    event.name: event
+    for event in (
+        *_events("cpu", PREFIX, _CPU),
+        *_events("memory", PREFIX, _MEMORY),
+        *_events("mve", PREFIX + "MVE_", _MVE),
+    )
+}
+"""Events by full name."""
+
+GROUPS: tuple[str, ...] = ("cpu", "memory", "mve")
+
+OBSERVATIONS: tuple[str, ...] = (
+    "emulator.instructions",
+    "emulator.cycles",
+    "emulator.loads",
+    "emulator.stores",
+    "emulator.branches",
+    "emulator.mve_instructions",
+    "emulator.l1d_accesses",
+    "emulator.l1d_misses",
+    "emulator.energy_fj",
+)
+"""What only an emulator knows, in the order of its page."""
+
+
+def group_events(group: str) -> tuple[Event, ...]:
+    """Events of a group, by number."""
+    return tuple(sorted((e for e in EVENTS.values() if e.group == group), key=lambda event: event.number))
+
+
+def find_event(name: str) -> Event | None:
+    """The event of a name with or without the prefix ARM_PMU_; None when there is none."""
+    return EVENTS.get(name) or EVENTS.get(PREFIX + name)
