@@ -144,11 +144,12 @@ def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> 
 
 def capture_boot(request: pytest.FixtureRequest, ready: FlashedBoard, inputs: Any) -> Capture:
     """Boot and capture, without publishing."""
-    from harness.runner.measure import capture_request, measure
+    from harness.runner.measure import capture_request, measure, wanted_inferences
 
     mark = mark_of(item_of(request))
     with _faults(request):
-        wanted = capture_request(ready.build, inputs, inspect=mark.inspect)
+        inferences = wanted_inferences(ready.build, inputs)
+        wanted = capture_request(ready.build, inferences, inferences[: mark.inspect])
         return measure(ready, wanted, _deadlines(request.config))
 
 
@@ -187,7 +188,8 @@ def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Bu
     if given is not None:
         from harness.judge.baseline import find_baseline
 
-        return find_baseline(Path(given), image.plan)
+        plan = image.plan
+        return find_baseline(Path(given), model_sha256=plan.model.sha256, board=plan.board, engine=plan.engine)
     mark = mark_of(item_of(request))
     if mark.baseline:
         image = build_image(request, freeze_plan(request, image.plan.board, for_baseline=True))

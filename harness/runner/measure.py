@@ -65,9 +65,16 @@ def capture_request(build: Build, inferences: Sequence[Tensors], inspected: Sequ
 
 
 def measure(
-    ready: FlashedBoard, request: CaptureRequest, deadlines: Deadlines, log: Callable[[str], None] = silent
+    ready: FlashedBoard,
+    request: CaptureRequest,
+    deadlines: Deadlines,
+    log: Callable[[str], None] = silent,
+    *,
+    tap: Callable[[bytes], None] = lambda data: None,
 ) -> Capture:
     """Boot a flashed board and capture what it says; the core is halted afterwards.
+
+    `tap` is told every byte that comes, as it comes: evidence that outlives a failure.
 
     Raises:
         TargetError: the firmware or the core failed.
@@ -85,6 +92,7 @@ def measure(
         watch=ready.probe.check_target,
         progress=log,
         where=ready.name,
+        tap=tap,
     )
     ready.probe.halt(Deadline(deadlines["release"], "the core to halt", ready.name))
     return result

@@ -190,12 +190,13 @@ class _Run:
     def _capture(self, held: BoardLease, inferences: Any, inspected: Any) -> Capture:
         from harness.runner.measure import capture_request, measure
 
+        raw = bytearray()
         try:
             ready = flash_board(held, self.build, self.deadlines, self.log)
             request = capture_request(self.build, inferences, inspected)
-            return measure(ready, request, self.deadlines, self.log)
+            return measure(ready, request, self.deadlines, self.log, tap=raw.extend)
         except HarnessError as error:
-            self._publish_failure(held, error)
+            self._publish_failure(held, error, bytes(raw))
             raise
 
     def _reference(self, inferences: Any, inspected: Any) -> Reference:
@@ -261,26 +262,28 @@ class _Run:
             [layer.op for layer in self.build.engine.layers],
             observed=[inference.outputs for inference in capture.inferences],
             expected=expected.outputs,
-            inspected=[[layer.outputs for layer in case] for case in capture.inspection],
+            inspected=[[layer.outputs for layer in case.layers] for case in capture.inspections],
             expected_layers=expected.layers,
             reference=expected.info,
             tolerance=tolerance,
         )
 
-    def _publish_failure(self, held: BoardLease, error: HarnessError) -> None:
+    def _publish_failure(self, held: BoardLease, error: HarnessError, raw: bytes) -> None:
         from harness.results.assemble import assemble_failed
         from harness.results.bundle import publish
         from harness.results.context import context_from_records
 
-        context = context_from_records(self.build, self.build.plan, held.board_type, bench=bench_facts(held))
-        evidence = error.context.pop("evidence", {})
-        content = assemble_failed(error, context=context, **evidence)
+        content = assemble_failed(
+            error,
+            context=context_from_records(self.build, self.build.plan, held.board_type, bench=bench_facts(held)),
+            log=str(error.context.get("log", "")),
+            raw=raw,
+            events=tuple(error.context.get("events", ())),
+        )
         try:
             error.context["bundle"] = str(publish(self._out(content.run_id), content))
         except OSError as fault:
             error.context["bundle_error"] = f"no bundle could be written: {fault.strerror or fault}"
-        if evidence.get("log"):
-            error.context["log"] = evidence["log"]
 
     def _out(self, run_id: str) -> Path:
         return self.out if self.out is not None else Path(DEFAULT_OUT).absolute() / f"{run_id}-{self.build.plan.board}"
