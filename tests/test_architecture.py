@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import harness
 import pytest
+
+import harness
 
 PACKAGE = Path(harness.__file__).parent
 ROOMS = (

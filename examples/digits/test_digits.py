@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import harness
 import numpy as np
 import pytest
+
+import harness
 
 HERE = Path(__file__).parent
 BOARDS = ["mps2_an386", "mps3_an547"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harness.core.hashing import is_semantic_hash, semantic_hash, tree_digest
 from harness.core.paths import PathEscapeError, check_relative, resolve_inside
 from harness.core.strict_json import StrictJsonError, canonical, load, loads, pretty
-from hypothesis import given
-from hypothesis import strategies as st
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness.core.deadline import Deadline
 from harness.core.errors import DeadlineError, ToolMissingError
 from harness.core.proc import clean_env, end_guarded, run_guarded, spawn_guarded

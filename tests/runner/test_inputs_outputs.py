@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harness.core.errors import SettingsError
 from harness.runner.deadlines import Deadlines
 from harness.runner.inputs import input_cases
 from harness.runner.outputs import check_outputs
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @dataclass(frozen=True)
