@@ -1,76 +1,68 @@
-"""The bundle to compare with, found in a directory of bundles by model, board type and engine."""
+"""Finding the bundle that a run is compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core.errors import HarnessError, NotComparableError
-from harness.results.manifest import MANIFEST_NAME, ResultManifest, ResultValidity, RunStatus, load_result_manifest
+from harness.core.errors import EvidenceError, UsageError
+from harness.results.manifest import MANIFEST_NAME, ResultManifest, ResultValidity, RunStatus
 
-KEYS = ("model_sha256", "board", "engine")
-
-
-class NoBaselineError(NotComparableError):
-    """No bundle in the directory belongs to this run."""
-
-    code = "compare.no_baseline"
+_MATCHED = ("model_sha256", "board", "engine")
+"""Dimensions in which a baseline must agree with the plan of the run."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A bundle that might be the baseline."""
+def find_baseline(path: str | Path, plan: Any) -> Path:
+    """The baseline for a run: `path` itself when it is a bundle, else the newest fitting bundle below it.
 
-    path: Path
-    timestamp: str
-    facts: Mapping[str, Any]
-
-    def differences(self, wanted: Mapping[str, Any]) -> list[str]:
-        """Facts that differ, each as `name: theirs, not ours`."""
-        return [
-            f"{key}: {self.facts.get(key)}, not {value}"
-            for key, value in wanted.items()
-            if self.facts.get(key) != value
-        ]
-
-
-def find_baseline(path: Path, *, model_sha256: str, board: str, engine: str) -> Path:
-    """The newest complete and not invalid bundle for a model, board type and engine.
+    A bundle fits when it is complete and not invalid, and its model, board type and engine are the plan's.
 
     Args:
-        path: a bundle, which is taken as it is, or a directory whose children are bundles.
+        path: a bundle, or a directory of bundles.
+        plan: `harness.plan.record.Plan` of the run.
 
     Raises:
-        NoBaselineError: there is none; says what differs from the nearest.
+        UsageError: there is no such path, or no bundle fits; the message says what differs in the nearest.
     """
+    path = Path(path)
     if (path / MANIFEST_NAME).is_file():
         return path
-    wanted = {"model_sha256": model_sha256, "board": board, "engine": engine}
-    candidates = sorted(_candidates(path), key=lambda item: (-len(item.differences(wanted)), item.timestamp))
-    if candidates and not candidates[-1].differences(wanted):
-        return candidates[-1].path
-    if candidates:
-        why = f"Nearest is {candidates[-1].path.name}: {'; '.join(candidates[-1].differences(wanted))}."
-    else:
-        why = "It holds no complete, valid bundle."
-    raise NoBaselineError(
-        f"No baseline for {board} in {path}.",
+    if not path.is_dir():
+        raise UsageError(f"There is no baseline at {path}.", todo="Name a bundle or a directory of bundles.")
+    wanted = {"model_sha256": plan.model.sha256, "board": plan.board, "engine": plan.engine}
+    fitting: list[tuple[str, Path]] = []
+    nearest: tuple[int, Path, list[str]] | None = None
+    for found in sorted(path.rglob(MANIFEST_NAME)):
+        if any(part.startswith(".tmp-") for part in found.parts):
+            continue
+        try:
+            manifest = ResultManifest.load(found)
+        except EvidenceError:
+            continue
+        differing = _differences(manifest, wanted)
+        if not differing:
+            fitting.append((manifest.timestamp, found.parent))
+        elif nearest is None or len(differing) < nearest[0]:
+            nearest = (len(differing), found.parent, differing)
+    if fitting:
+        return max(fitting)[1]
+    why = "There is no bundle in it." if nearest is None else f"The nearest is {nearest[1]}: {'; '.join(nearest[2])}."
+    raise UsageError(
+        f"No bundle below {path} fits as a baseline.",
         why=why,
-        todo="Run the tests once on the good version and keep its bundles there.",
+        todo="Measure a baseline for this model, board and engine and put its bundle there.",
+        context={"wanted": wanted},
     )
 
 
-def _candidates(directory: Path) -> Iterator[Candidate]:
-    for manifest_path in sorted(directory.glob(f"*/{MANIFEST_NAME}")):
-        try:
-            manifest = load_result_manifest(manifest_path)
-        except HarnessError:
-            continue
-        if manifest.status is RunStatus.COMPLETE and manifest.validity is not ResultValidity.INVALID:
-            yield Candidate(manifest_path.parent, manifest.timestamp, _facts(manifest))
-
-
-def _facts(manifest: ResultManifest) -> dict[str, Any]:
-    return {key: manifest.comparability.get(key) for key in KEYS}
+def _differences(manifest: ResultManifest, wanted: dict[str, str]) -> list[str]:
+    out = []
+    if manifest.status is not RunStatus.COMPLETE:
+        out.append(f"its status is {manifest.status.value}")
+    if manifest.validity is ResultValidity.INVALID:
+        out.append("it is invalid")
+    for name in _MATCHED:
+        stated = manifest.comparability.get(name)
+        if stated != wanted[name]:
+            out.append(f"{name} is {stated}, not {wanted[name]}")
+    return out

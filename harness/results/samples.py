@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +73,7 @@ def read_samples(data: bytes) -> Samples:
             )
             clean = archive["clean"] if "clean" in archive else np.zeros(0, dtype=np.uint64)
             return Samples(clean, passes)
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, BadZipFile, zlib.error) as error:
         raise EvidenceError(
             f"{SAMPLES_NAME} cannot be read.",
             why=str(error)[:200],
