@@ -42,7 +42,7 @@ def spawn_guarded(
 ) -> subprocess.Popen[bytes]:
     """Start a command under a guard: closing the returned process' stdin, or dying, kills its process group.
 
-    `guard_fds` stay open in the guard, not in the command: a kernel lock on one of them lasts until the command is gone.
+    `guard_fds` stay open in the guard, not in the command: a kernel lock on one lasts until the command is gone.
     """
     return subprocess.Popen(
         [sys.executable, "-I", "-S", str(GUARD), *args],

@@ -13,6 +13,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -38,7 +40,7 @@ class LaunchOptions:
     """How a board is started.
 
     Attributes:
-        memory: how the virtual J-Link reaches memory: the fastest way permitted, through qtest, or through the debugger.
+        memory: how the virtual J-Link reaches memory: the fastest permitted way, qtest, or the debugger.
         counters: whether the counter plugin is loaded.
         known_devices: device names the virtual J-Link accepts beside the board's own.
     """
@@ -143,9 +145,9 @@ class VirtualBoard:
                 "".join(f"{name}={address:#x}\n" for name, address in pages.items() if address is not None),
             )
             regions = [
-                f"{memory.kind},{memory.origin:#x},{memory.length:#x},{_contiguous(qmp, memory.origin, memory.length):#x}"
-                for memory in emulator.qemu_memory
-                if memory.kind != "device"
+                f"{part.kind},{part.origin:#x},{part.length:#x},{_contiguous(qmp, part.origin, part.length):#x}"
+                for part in emulator.qemu_memory
+                if part.kind != "device"
             ]
         write_entry(
             self._where,
@@ -260,8 +262,9 @@ def _command(
 
 
 def _plugin(board: BoardType, where: Places) -> list[str]:
-    from harness.virtual import counters
-
+    if find_spec("harness.virtual.counters") is None:
+        return []
+    counters = import_module("harness.virtual.counters")
     arguments = counters.plugin_args(board, where.directory / "pages")
     return ["-plugin", f"{counters.plugin_path()},{arguments}"]
 
@@ -297,4 +300,5 @@ def _check_length(where: Places) -> None:
 
 
 def _last_lines(text: str, count: int) -> str:
-    return "\n".join(line for line in text.splitlines()[-count:] if line.strip())
+    lines = [line for line in text.splitlines() if line.strip() and ": warning: " not in line]
+    return "\n".join(lines[-count:])

@@ -35,7 +35,7 @@ def host_compiler() -> Path:
             return Path(found)
     raise ToolMissingError(
         "No C compiler for this host was found.",
-        why=f"{wanted or 'cc, gcc and clang'}: not on PATH. The virtual bench compiles its native helpers on first use.",
+        why=f"{wanted or 'cc, gcc and clang'}: not on PATH. The virtual bench compiles its helpers on first use.",
         todo="apt-get install -y gcc libc6-dev",
     )
 

@@ -1,0 +1,199 @@
+"""The bench of this host: bench.yaml, or emulated boards on demand when there is none.
+
+version: 1
+virtual: on-demand          # or "off": no emulated boards beside those listed
+boards:
+  - serial: 683012345       # serial number of the J-Link
+    board: nrf52840dk       # board type
+    probe: jlink            # or "virtual": an emulated board under this serial
+    transport: rtt
+    library: libjlinkarm.so # optional: the J-Link library to load, relative to this file
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.bench.local import LocalBoard, LocalProvider
+from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest
+from harness.board.descriptor import BoardType, board_types
+from harness.board.validation import explain
+from harness.core.deadline import Deadline
+from harness.core.errors import NoBoardError, UsageError
+from harness.core.strict_yaml import YamlDocument, load
+from harness.core.suggest import did_you_mean
+
+BENCH_FILE = "bench.yaml"
+
+
+class BenchFileError(UsageError):
+    """bench.yaml cannot be used."""
+
+    code = "bench.file_invalid"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class BenchEntry(_Record):
+    """One board of bench.yaml."""
+
+    serial: Annotated[int, Field(gt=0, lt=2**32)]
+    board: str
+    probe: Literal["jlink", "virtual"] = "jlink"
+    transport: Literal["rtt"] = "rtt"
+    library: str | None = None
+
+
+class BenchFile(_Record):
+    """The whole of bench.yaml."""
+
+    version: Literal[1]
+    virtual: Literal["on-demand", "off"] = "on-demand"
+    boards: list[BenchEntry] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What this host can reach. `path` is the bench.yaml it came from, None for the default bench."""
+
+    providers: tuple[BoardProvider, ...]
+    path: Path | None = None
+
+    def boards(self) -> tuple[BoardInfo, ...]:
+        """All boards, without opening any."""
+        return tuple(info for provider in self.providers for info in provider.boards())
+
+    def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
+        """Lease a board. Never guesses: without a serial the request must leave one type and one provider.
+
+        Boards of the same type at the same provider are interchangeable, each is identified before it is written.
+
+        Raises:
+            NoBoardError: none matches, or the choice is not clear; lists the candidates.
+            BoardBusyError: all that match are held until the deadline; names the holders.
+            BenchError: the board cannot be brought up.
+        """
+        known = board_types()
+        for name in request.board_types:
+            if name not in known:
+                raise NoBoardError(
+                    f"There is no board type {name!r}.",
+                    why=did_you_mean(name, known),
+                    todo="`harness boards` lists the types.",
+                )
+        boards = self.boards()
+        matching = [info for info in boards if _matches(info, request)]
+        if not matching:
+            raise NoBoardError(
+                f"No board of this bench is {_wanted(request)}.",
+                why=f"It has: {_listed(boards)}.",
+                todo=f"Name one of these, or register yours in {BENCH_FILE} (`harness bench init`).",
+                context={"boards": [info.to_dict() for info in boards]},
+            )
+        if len({(info.provider, info.board_type) for info in matching}) > 1:
+            raise NoBoardError(
+                "Several boards would do, and a board is never guessed.",
+                why=f"Candidates: {_listed(matching)}.",
+                todo="Name a serial or a board type.",
+                context={"boards": [info.to_dict() for info in matching]},
+            )
+        provider = next(item for item in self.providers if item.name == matching[0].provider)
+        return provider.lease(request, deadline)
+
+
+def _matches(info: BoardInfo, request: LeaseRequest) -> bool:
+    return (request.serial is None or info.serial == request.serial) and (
+        not request.board_types or info.board_type in request.board_types
+    )
+
+
+def _wanted(request: LeaseRequest) -> str:
+    parts = [" or ".join(request.board_types)] if request.board_types else []
+    if request.serial is not None:
+        parts.append(f"serial {request.serial}")
+    return ", ".join(parts) or "available"
+
+
+def _listed(boards: tuple[BoardInfo, ...] | list[BoardInfo]) -> str:
+    return ", ".join(f"{info.board_type} {info.serial} ({info.provider})" for info in boards) or "no boards"
+
+
+def load_bench(path: Path | None = None) -> Bench:
+    """The bench of a file, of `bench.yaml` in the working directory, or the default one.
+
+    Raises:
+        BenchFileError: the file is missing, malformed, or contradicts itself or the board types.
+    """
+    if path is None and Path(BENCH_FILE).is_file():
+        path = Path(BENCH_FILE).absolute()
+    if path is None:
+        return _bench(BenchFile(version=1), board_types(), None)
+    document = load(path, BenchFileError)
+    if not isinstance(document.value, dict):
+        raise BenchFileError(f"{path} is not a mapping.", todo="`harness bench init` writes one to start from.")
+    try:
+        file = BenchFile.model_validate(document.value)
+    except ValidationError as fault:
+        raise explain(fault, BenchFile, [document], BenchFileError, "The bench") from None
+    types = board_types()
+    _check(file, types, document)
+    return _bench(file, types, path)
+
+
+def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocument) -> None:
+    seen: dict[int, int] = {}
+    for index, entry in enumerate(file.boards):
+        where = document.where(("boards", index))
+        if entry.serial in seen:
+            raise BenchFileError(
+                f"{where}: serial {entry.serial} is registered twice.",
+                why=f"Also at {document.where(('boards', seen[entry.serial]))}.",
+                todo="One probe has one board; remove one entry.",
+            )
+        seen[entry.serial] = index
+        if entry.board not in types:
+            raise BenchFileError(
+                f"{where}: there is no board type {entry.board!r}.",
+                why=did_you_mean(entry.board, types),
+                todo="`harness boards` lists the board types.",
+            )
+        if entry.probe == "virtual" and types[entry.board].source != "emulated":
+            raise BenchFileError(
+                f"{where}: {entry.board} has no emulator, so its probe cannot be virtual.",
+                todo="Use `probe: jlink`, or an emulated board type.",
+            )
+        if entry.probe == "virtual" and entry.library is not None:
+            raise BenchFileError(f"{where}: a virtual probe brings its own library.", todo="Remove `library`.")
+
+
+def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -> Bench:
+    from harness.bench.virtual import RegisteredVirtualBoard, VirtualProvider
+
+    root = path.parent if path is not None else Path()
+    local = tuple(
+        LocalBoard(entry.serial, entry.board, entry.transport, _library(root, entry.library))
+        for entry in file.boards
+        if entry.probe == "jlink"
+    )
+    registered = [
+        RegisteredVirtualBoard(entry.serial, entry.board, entry.transport)
+        for entry in file.boards
+        if entry.probe == "virtual"
+    ]
+    emulated = any(board.source == "emulated" for board in types.values())
+    providers: list[BoardProvider] = [LocalProvider(local)] if local else []
+    if registered or (file.virtual == "on-demand" and emulated):
+        providers.append(VirtualProvider(registered, on_demand=file.virtual == "on-demand"))
+    return Bench(tuple(providers), path)
+
+
+def _library(root: Path, text: str | None) -> Path | None:
+    return None if text is None else Path(os.path.normpath(root / text))

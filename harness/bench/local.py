@@ -1,0 +1,92 @@
+"""Boards on this host's own probes, as bench.yaml registers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bench.locks import SerialLock
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
+from harness.bench.waiting import lock_first_free
+from harness.board.descriptor import load_board_type
+from harness.core.deadline import Deadline
+from harness.core.errors import HarnessError, NoBoardError
+from harness.probe.jlink import JLinkProbe
+from harness.probe.library import JLinkLibrary
+
+
+@dataclass(frozen=True)
+class LocalBoard:
+    """One registered board. `library` is the J-Link library to load, None for SEGGER's where pylink finds it."""
+
+    serial: int
+    board_type: str
+    transport: str
+    library: Path | None = None
+
+
+class LocalHold:
+    """A leased local board. There is no power switch here, so recovery is a reset through the probe."""
+
+    def __init__(self, board: LocalBoard) -> None:
+        self.library = JLinkLibrary(board.library)
+        self._board = board
+
+    def why_lost(self) -> HarnessError | None:
+        """Unknown: a probe on a cable does not say why it went."""
+        return None
+
+    def recover(self, deadline: Deadline) -> None:
+        """Reset the board through its probe; `ProbeError` when it does not answer."""
+        board_type = load_board_type(self._board.board_type)
+        with JLinkProbe(self._board.serial, self.library) as probe:
+            jlink = board_type.jlink
+            probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
+            probe.reset()
+            probe.halt(deadline)
+
+    def end(self) -> None:
+        """Nothing to let go of."""
+
+
+class LocalProvider:
+    """Hands out registered boards, one owner a serial across processes and users."""
+
+    name = "local"
+
+    def __init__(self, boards: tuple[LocalBoard, ...]) -> None:
+        self._boards = boards
+
+    def boards(self) -> tuple[BoardInfo, ...]:
+        """The registered boards in the order of the file."""
+        return tuple(self._info(board) for board in self._boards)
+
+    def _info(self, board: LocalBoard) -> BoardInfo:
+        holder = SerialLock(board.serial).holder()
+        return BoardInfo(
+            serial=board.serial,
+            board_type=board.board_type,
+            provider=self.name,
+            state="busy" if holder else "free",
+            holder=holder,
+            probe="jlink",
+            transport=board.transport,
+        )
+
+    def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
+        """Lease the first free board that matches; see `BoardProvider.lease`."""
+        matching = [
+            info
+            for info in self.boards()
+            if (request.serial is None or info.serial == request.serial)
+            and (not request.board_types or info.board_type in request.board_types)
+        ]
+        if not matching:
+            raise NoBoardError("No local board matches.", todo="`harness boards` lists the bench.")
+        info, lock = lock_first_free(matching, request, deadline)
+        try:
+            hold = LocalHold(next(board for board in self._boards if board.serial == info.serial))
+            return BoardLease(info, load_board_type(info.board_type), hold, lock)
+        except BaseException:
+            lock.release()
+            raise

@@ -1,0 +1,201 @@
+"""What hands out boards, and what a borrower holds.
+
+A provider lists boards without opening them and leases one at a time. A lease is a context manager: leaving it, by
+whatever way, leaves the board halted, the probe closed and the lock free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from harness.bench.locks import SerialLock
+from harness.board.descriptor import BoardType
+from harness.core.deadline import Deadline
+from harness.core.errors import BenchError, HarnessError
+from harness.probe.jlink import JLinkProbe
+from harness.probe.library import JLinkLibrary
+
+RELEASE_SECONDS = 2.0
+
+State = Literal["free", "busy", "unknown"]
+
+
+@dataclass(frozen=True)
+class BoardInfo:
+    """A board the bench can reach, as a listing shows it.
+
+    `on_demand` boards exist only while leased; their serial is the one a lone user will get.
+    """
+
+    serial: int
+    board_type: str
+    provider: str
+    state: State
+    holder: str | None
+    probe: str
+    transport: str
+    on_demand: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
+        return {
+            "serial": self.serial,
+            "board_type": self.board_type,
+            "provider": self.provider,
+            "state": self.state,
+            "holder": self.holder,
+            "probe": self.probe,
+            "transport": self.transport,
+            "on_demand": self.on_demand,
+        }
+
+
+@dataclass(frozen=True)
+class LeaseRequest:
+    """Which board is wanted.
+
+    Attributes:
+        board_types: acceptable types; empty means any, which is an error when the bench has several.
+        serial: this very board, or None.
+        holder: what others are told while the board is held, as in "pytest test_latency".
+    """
+
+    board_types: tuple[str, ...] = ()
+    serial: int | None = None
+    holder: str = ""
+
+
+class BoardProvider(Protocol):
+    """A source of boards."""
+
+    name: str
+
+    def boards(self) -> tuple[BoardInfo, ...]:
+        """The boards there are, in a stable order. Opens nothing."""
+        ...
+
+    def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
+        """Lease one board.
+
+        Raises:
+            NoBoardError: no board matches.
+            BoardBusyError: all that match are held until the deadline; names the holders.
+            BenchError: the board cannot be brought up.
+        """
+        ...
+
+
+class BoardHold(Protocol):
+    """What a provider keeps for a board while it is leased."""
+
+    library: JLinkLibrary
+
+    def why_lost(self) -> HarnessError | None:
+        """Why the link to the board was lost, when that is known."""
+        ...
+
+    def recover(self, deadline: Deadline) -> None:
+        """Bring the board back to a defined state: restart its emulator, cycle its power."""
+        ...
+
+    def end(self) -> None:
+        """Let go of the board. May be called more than once."""
+        ...
+
+
+@dataclass
+class BoardLease:
+    """A board held by this process."""
+
+    info: BoardInfo
+    board_type: BoardType
+    _hold: BoardHold
+    _lock: SerialLock
+    _probe: JLinkProbe | None = field(default=None, init=False)
+    _released: bool = field(default=False, init=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.release()
+
+    @property
+    def serial(self) -> int:
+        """Serial number of the board's probe."""
+        return self.info.serial
+
+    def open_probe(self) -> JLinkProbe:
+        """The probe, open, connected, and the board identified; its core is halted. The same one until it is closed.
+
+        Raises:
+            WrongBoardError: the board is not of the type it is registered as; nothing was written.
+            ProbeError, BoardBusyError, TargetError: the probe or the core does not answer.
+        """
+        self._check()
+        if self._probe is not None and self._probe.is_open:
+            return self._probe
+        probe = JLinkProbe(self.serial, self._hold.library, why_lost=self._hold.why_lost)
+        probe.open()
+        try:
+            jlink = self.board_type.jlink
+            probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
+            probe.identify(self.board_type)
+        except BaseException:
+            probe.close()
+            raise
+        self._probe = probe
+        return probe
+
+    def why_lost(self) -> HarnessError | None:
+        """Why the board is gone, such as a core that locked up; None when it is there or the reason is unknown."""
+        return self._hold.why_lost()
+
+    def recover(self, deadline: Deadline | None = None) -> None:
+        """Bring the board back to a defined state; an open probe is closed first.
+
+        Raises:
+            BenchError: that did not succeed.
+        """
+        self._check()
+        self._close_probe()
+        self._hold.recover(deadline or Deadline(30.0, "the board to recover", f"board {self.serial}"))
+
+    def release(self) -> None:
+        """Halt the board, close the probe, free the lock. May be called more than once, never raises `HarnessError`."""
+        if self._released:
+            return
+        self._released = True
+        steps: tuple[Callable[[], None], ...] = (self._close_probe, self._hold.end, self._lock.release)
+        _run_all(steps)
+
+    def _close_probe(self) -> None:
+        probe, self._probe = self._probe, None
+        if probe is None:
+            return
+        try:
+            with suppress(HarnessError):
+                probe.halt(Deadline(RELEASE_SECONDS, "the core to halt", f"board {self.serial}"))
+        finally:
+            probe.close()
+
+    def _check(self) -> None:
+        if self._released:
+            raise BenchError(
+                f"The lease of board {self.serial} has ended.", todo="Lease the board again; a lease cannot be revived."
+            )
+
+
+def _run_all(steps: tuple[Callable[[], None], ...]) -> None:
+    """Run every step, also after one was interrupted; the first interruption goes on afterwards."""
+    if not steps:
+        return
+    try:
+        with suppress(HarnessError):
+            steps[0]()
+    finally:
+        _run_all(steps[1:])

@@ -1,0 +1,156 @@
+"""Emulated boards: started when leased, ended when released.
+
+The only module that imports `harness.virtual`; from the lease on, an emulated board is a board behind a J-Link.
+
+Serials. Each emulated board type has a block of 1000 serials of its own, derived from its name and therefore the same
+on every host and for ever: 680 000 000 + 1000 * (CRC-32 of the name modulo 20 000). An on-demand lease takes the first
+serial of the block that is free on this host, so a lone user always gets the block's first serial, and processes that
+run at once (pytest-xdist, two users) each get a fresh emulator under a serial of their own. A bench.yaml may register a
+virtual board under any serial; such a board is one board, and a second lease of it waits.
+
+A board's emulator lives no longer than the process that leased it, and its serial is free again when both are gone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.bench.locks import SerialLock, holder_text
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
+from harness.bench.waiting import lock_first_free
+from harness.board.descriptor import BoardType, board_types
+from harness.core.deadline import Deadline
+from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
+from harness.probe.library import JLinkLibrary
+from harness.virtual.launcher import LaunchOptions, VirtualBoard
+from harness.virtual.native_build import jlink_library
+
+SERIAL_BASE = 680_000_000
+BLOCK = 1000
+BLOCKS = 20_000
+
+
+def first_serial(board_type: str) -> int:
+    """The first serial of a type's block."""
+    return SERIAL_BASE + BLOCK * (zlib.crc32(board_type.encode()) % BLOCKS) + 1
+
+
+@dataclass(frozen=True)
+class RegisteredVirtualBoard:
+    """A virtual board that bench.yaml names."""
+
+    serial: int
+    board_type: str
+    transport: str
+
+
+class VirtualHold:
+    """A leased emulated board."""
+
+    def __init__(self, board: BoardType, serial: int, options: LaunchOptions, deadline: Deadline) -> None:
+        self.library = JLinkLibrary(jlink_library(), isolated=True)
+        self._type = board
+        self._serial = serial
+        self._options = options
+        self.emulator = VirtualBoard.start(board, serial, deadline, options)
+
+    def why_lost(self) -> HarnessError | None:
+        """Why the emulator ended, or None while it runs."""
+        return self.emulator.failure()
+
+    def recover(self, deadline: Deadline) -> None:
+        """Start a new emulator under the same serial: a power cycle."""
+        self.emulator.stop()
+        self.emulator = VirtualBoard.start(self._type, self._serial, deadline, self._options)
+
+    def end(self) -> None:
+        """End the emulator."""
+        self.emulator.stop()
+
+
+class VirtualProvider:
+    """Emulated boards of every emulated type on demand, and those a bench.yaml registers.
+
+    Args:
+        registered: boards with a serial of their own.
+        on_demand: whether emulated types without a registered board are started when asked for.
+        options: how emulators are started.
+    """
+
+    name = "virtual"
+
+    def __init__(
+        self,
+        registered: Iterable[RegisteredVirtualBoard] = (),
+        *,
+        on_demand: bool = True,
+        options: LaunchOptions | None = None,
+    ) -> None:
+        self._registered = tuple(registered)
+        self._on_demand = on_demand
+        self._options = options or LaunchOptions()
+
+    def boards(self) -> tuple[BoardInfo, ...]:
+        """Registered boards, then one entry an emulated type that can be started on demand."""
+        fixed = [self._info(board.serial, board.board_type, board.transport) for board in self._registered]
+        taken = {board.serial for board in self._registered}
+        if not self._on_demand:
+            return tuple(fixed)
+        return (
+            *fixed,
+            *(
+                BoardInfo(serial, name, self.name, "free", None, "virtual", "rtt", on_demand=True)
+                for name, board in board_types().items()
+                if board.source == "emulated" and (serial := first_serial(name)) not in taken
+            ),
+        )
+
+    def _info(self, serial: int, board_type: str, transport: str) -> BoardInfo:
+        holder = SerialLock(serial).holder()
+        return BoardInfo(serial, board_type, self.name, "busy" if holder else "free", holder, "virtual", transport)
+
+    def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
+        """Start a board and lease it; see `BoardProvider.lease`. A registered board goes before an on-demand one."""
+        matching = [
+            info
+            for info in self.boards()
+            if (request.serial is None or info.serial == request.serial)
+            and (not request.board_types or info.board_type in request.board_types)
+        ]
+        if not matching:
+            raise NoBoardError("No virtual board matches.", todo="`harness boards` lists the bench.")
+        info, lock = self._lock(matching, request, deadline)
+        try:
+            types = board_types()
+            options = LaunchOptions(
+                memory=self._options.memory,
+                counters=self._options.counters,
+                known_devices=tuple(sorted({board.jlink.device for board in types.values()})),
+            )
+            hold = VirtualHold(types[info.board_type], info.serial, options, deadline)
+            return BoardLease(info, types[info.board_type], hold, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def _lock(
+        self, matching: list[BoardInfo], request: LeaseRequest, deadline: Deadline
+    ) -> tuple[BoardInfo, SerialLock]:
+        if request.serial is not None or not matching[-1].on_demand:
+            return lock_first_free(matching, request, deadline)
+        text = holder_text(request.holder)
+        fixed = {board.serial for board in self._registered}
+        for info in matching:
+            for serial in range(info.serial, info.serial + (BLOCK - 1 if info.on_demand else 1)):
+                lock = SerialLock(serial)
+                if (serial == info.serial or serial not in fixed) and lock.acquire(text):
+                    return _renumbered(info, serial), lock
+        raise BoardBusyError(f"All {BLOCK - 1} serials of {matching[-1].board_type} are in use on this host.")
+
+
+def _renumbered(info: BoardInfo, serial: int) -> BoardInfo:
+    return BoardInfo(
+        serial, info.board_type, info.provider, info.state, info.holder, info.probe, info.transport, info.on_demand
+    )

@@ -1,0 +1,464 @@
+"""A J-Link through pylink-square: SEGGER's library for a real probe, ours for an emulated board.
+
+Which library is loaded is the caller's choice; nothing here depends on it. SEGGER's own library has not been run with
+this code and stays `unverified`: `harness doctor --probe SERIAL` runs every call below on a user's probe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from harness.core.deadline import Deadline
+from harness.core.errors import (
+    BoardBusyError,
+    FlashVerifyError,
+    HardFaultError,
+    HarnessError,
+    ProbeError,
+    TargetError,
+    WrongBoardError,
+)
+from harness.probe.base import Capability, FaultReport, Identity, ProbeFacts
+from harness.probe.faults import (
+    FAULT_ADDRESSES,
+    FAULT_EXCEPTIONS,
+    ICSR,
+    REGISTER_NAMES,
+    SEARCH_BYTES,
+    VECTACTIVE,
+    explain_fault,
+    find_frame,
+)
+from harness.probe.library import JLinkLibrary, LibraryPool, pylink, shared_pool
+from harness.probe.pylink_lock import holder_of, remove_if_stale
+from harness.probe.rtt import RttTransport
+from harness.probe.segments import load_segments
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from harness.board.descriptor import BoardType
+
+VIRTUAL_PRODUCT = "J-Link Virtual (QEMU)"
+POLL_SECONDS = 0.002
+HALT_SECONDS = 5.0
+RTT_ID_BYTES = 16
+VERIFY_BYTES = 64 * 1024
+
+
+def _not_lost() -> HarnessError | None:
+    return None
+
+
+class JLinkProbe:
+    """One J-Link session. Use as a context manager, or call `open` and `close`.
+
+    Args:
+        serial: serial number of the probe; a probe is never opened without one.
+        library: which J-Link library to load.
+        why_lost: asked when the link is lost; returns the reason if it is known, such as a core that locked up.
+    """
+
+    kind = "jlink"
+    capabilities = frozenset(
+        {Capability.MEMORY, Capability.FLASH, Capability.REGISTERS, Capability.RESET, Capability.RTT}
+    )
+
+    def __init__(
+        self,
+        serial: int,
+        library: JLinkLibrary | None = None,
+        *,
+        why_lost: Callable[[], HarnessError | None] = _not_lost,
+        pool: LibraryPool | None = None,
+    ) -> None:
+        self.serial = serial
+        self._choice = library or JLinkLibrary()
+        self._pool = pool or shared_pool()
+        self._why_lost = why_lost
+        self._library: Any = None
+        self._jlink: Any = None
+        self._board: BoardType | None = None
+        self._transport: RttTransport | None = None
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    # -- session ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open the probe.
+
+        Raises:
+            ToolMissingError: no J-Link library.
+            BoardBusyError: another session has it open.
+            ProbeError: there is no such probe, or it does not answer.
+        """
+        if self._jlink is not None:
+            return
+        remove_if_stale(self.serial)
+        self._library = self._pool.take(self._choice)
+        try:
+            with self._calling("opening", "Check that the probe is plugged in: `harness probes` lists them."):
+                jlink = pylink().JLink(lib=self._library)
+                jlink.open(serial_no=self.serial)
+                self._jlink = jlink
+        except BaseException:
+            self._pool.give_back(self._choice, self._library)
+            self._library = None
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a session is open; a lost link counts as open until `close`."""
+        return self._jlink is not None
+
+    def connect(self, device: str, speed_khz: int = 4000, interface: str = "swd") -> None:
+        """Connect to the core; `ProbeError` when it does not answer. The core stays as it is."""
+        with self._calling("connecting", "Check power and wiring of the board and `jlink.device` of its type."):
+            tif = pylink().enums.JLinkInterfaces.SWD if interface == "swd" else pylink().enums.JLinkInterfaces.JTAG
+            self._jl.set_tif(tif)
+            self._jl.connect(device, speed=speed_khz)
+
+    def close(self) -> None:
+        """End the session; the core stays as it is. May be called more than once."""
+        jlink, self._jlink = self._jlink, None
+        library, self._library = self._library, None
+        self._transport = None
+        self._board = None
+        if library is None:
+            return
+        with suppress(Exception):
+            jlink.close()
+        self._pool.give_back(self._choice, library)
+
+    def describe(self) -> ProbeFacts:
+        """What the probe says of itself."""
+        with self._calling("asking the probe for its version", "Unplug the probe and plug it in again."):
+            product = str(self._jl.product_name)
+            features = [str(item).strip() for item in self._jl.features]
+            path = next((item.removeprefix("memory:") for item in features if item.startswith("memory:")), "")
+            return ProbeFacts(
+                kind=self.kind,
+                serial=self.serial,
+                product=product,
+                firmware=str(self._jl.firmware_version),
+                dll_version=str(self._jl.version),
+                support="emulated" if product == VIRTUAL_PRODUCT else "unverified",
+                capabilities=tuple(sorted(self.capabilities)),
+                memory_path=path,
+            )
+
+    # -- identity and flash -----------------------------------------------------------------------------------------
+
+    def identify(self, board_type: BoardType) -> Identity:
+        """Read the words that name the board. Halts the core, writes nothing.
+
+        Raises:
+            WrongBoardError: a word differs from what the descriptor states.
+        """
+        self._board = None
+        self.halt(Deadline(HALT_SECONDS, "the core to halt", f"board {self.serial}"))
+        words: dict[str, int] = {}
+        wrong: list[str] = []
+        for check in board_type.identity:
+            where = f"{check.name} at {check.address:#010x}"
+            expected = f"expected {check.value:#010x} under mask {check.mask:#010x}"
+            try:
+                words[check.name] = self._word(check.address)
+            except ProbeError:
+                if self._lost() is not None:
+                    raise
+                wrong.append(f"{where} cannot be read, {expected}")
+                continue
+            if words[check.name] & check.mask != check.value:
+                wrong.append(f"{where} reads {words[check.name]:#010x}, {expected}")
+        if wrong:
+            raise WrongBoardError(
+                f"Board {self.serial} is not a {board_type.name}; nothing was written.",
+                why="; ".join(wrong),
+                todo="Correct the board type of this serial in bench.yaml, or plug in the right board.",
+                context={"serial": self.serial, "expected": board_type.name, "read": words},
+            )
+        self._board = board_type
+        return Identity(board_type.name, words)
+
+    def flash(self, elf: Path, board_type: BoardType) -> int:
+        """Write the loadable segments of an ELF file and read them back. Leaves the core halted.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            WrongBoardError: the board is not of this type; nothing was written.
+            ProbeError: the image lies outside the board's memory, or writing failed.
+            FlashVerifyError: it reads back other bytes.
+        """
+        segments = load_segments(elf, board_type)
+        self.identify(board_type)
+        self.reset()
+        with self._calling("writing flash", "Power-cycle the board and run again."):
+            dll = self._dll
+            dll.JLINKARM_BeginDownload(0)
+            written = [dll.JLINKARM_WriteMem(_u32(part.address), len(part.data), part.data) for part in segments]
+            status = int(dll.JLINKARM_EndDownload())
+            if status < 0 or any(count < 0 for count in written):
+                raise self._failed(f"writing flash (code {min(status, *written)})", self._flash_reason(status))
+        for part in segments:
+            self._verify(part.address, part.data)
+        return sum(len(part.data) for part in segments)
+
+    def _flash_reason(self, status: int) -> str:
+        return str(pylink().errors.JLinkFlashException(status)) if status < 0 else "The probe refused the bytes."
+
+    def _verify(self, address: int, data: bytes) -> None:
+        for offset in range(0, len(data), VERIFY_BYTES):
+            expected = data[offset : offset + VERIFY_BYTES]
+            found = self.read_memory(address + offset, len(expected))
+            if found != expected:
+                at = next(i for i, (a, b) in enumerate(zip(expected, found, strict=True)) if a != b)
+                raise FlashVerifyError(
+                    f"Flash of board {self.serial} reads back other bytes than were written.",
+                    why=f"First at {address + offset + at:#010x}: {found[at]:#04x} instead of {expected[at]:#04x}.",
+                    todo="Power-cycle the board and run again; if it stays so, the flash or the cable is bad.",
+                    context={"serial": self.serial, "address": address + offset + at},
+                )
+
+    # -- run control ------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Reset the board and leave its core halted at the first instruction."""
+        with self._calling("resetting", "Power-cycle the board and run again."):
+            self._jl.reset(halt=True)
+
+    def go(self) -> None:
+        """Let the core run; nothing when it runs already."""
+        with self._calling("starting the core", "Power-cycle the board and run again."):
+            self._jl.restart()
+
+    def halted(self) -> bool:
+        """Whether the core is halted."""
+        with self._calling("asking for the core's state", "Power-cycle the board and run again."):
+            return bool(self._jl.halted())
+
+    def halt(self, deadline: Deadline) -> None:
+        """Halt the core; `DeadlineError` when it does not."""
+        # pylink's halt() sleeps one second after it succeeded.
+        with self._calling("halting", "Power-cycle the board and run again."):
+            if self._jl.halted():
+                return
+            self._dll.JLINKARM_Halt()
+        while not self.halted():
+            deadline.check("the core still runs")
+            time.sleep(POLL_SECONDS)
+
+    def check_target(self) -> None:
+        """Raise when the core is halted, handles a fault, locked up, or the link is lost; else return.
+
+        Reads one status register and does not stop a healthy core.
+
+        Raises:
+            HardFaultError: the core is in a fault handler; registers in the context.
+            LockupError: the core locked up.
+            TargetError: the core is halted.
+            ProbeError: the link is lost.
+        """
+        halted = self.halted()
+        exception = self._word(ICSR) & VECTACTIVE
+        if exception in FAULT_EXCEPTIONS:
+            report = self.fault_registers()
+            raise HardFaultError(
+                f"The core of board {self.serial} is in its {FAULT_EXCEPTIONS[exception]} handler.",
+                why=f"{explain_fault(exception, report.fault)}; {_place(report)}",
+                todo="Look up the program counter in the image; check stack size and pointers.",
+                context={"serial": self.serial, "fault": report.to_dict()},
+            )
+        if halted:
+            registers = self.registers()
+            raise TargetError(
+                f"The core of board {self.serial} is halted.",
+                why=f"At {registers['pc']:#010x}: a breakpoint instruction, or another debugger stopped it.",
+                todo="Remove breakpoints from the firmware and run again.",
+                context={"serial": self.serial, "registers": dict(registers)},
+            )
+
+    # -- memory and registers ---------------------------------------------------------------------------------------
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Read target memory; `ProbeError` when it cannot be read."""
+        buffer = ctypes.create_string_buffer(size)
+        with self._calling(f"reading {size} bytes at {address:#010x}", "Check the address against the board's memory."):
+            count = int(self._dll.JLINKARM_ReadMemEx(_u32(address), size, buffer, 0))
+            if count != size:
+                raise self._failed(f"reading {size} bytes at {address:#010x} (code {count})")
+        return buffer.raw
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write target memory.
+
+        Raises:
+            ProbeError: the board was not identified first, or the memory cannot be written.
+        """
+        if self._board is None:
+            raise ProbeError(
+                f"Board {self.serial} was not identified; nothing was written.",
+                why="A write before the identity was read could destroy another board's contents.",
+                todo="Call identify() first.",
+            )
+        with self._calling(f"writing {len(data)} bytes at {address:#010x}", "Check the address."):
+            count = int(self._dll.JLINKARM_WriteMemEx(_u32(address), len(data), bytes(data), 0))
+            if count != len(data):
+                raise self._failed(f"writing {len(data)} bytes at {address:#010x} (code {count})")
+
+    def registers(self) -> Mapping[str, int]:
+        """Core registers by name (r0 to r12, sp, lr, pc, xpsr). Halts a running core for a moment."""
+        with self._calling("reading registers", "Power-cycle the board and run again."):
+            return {name: self._jl.register_read(i) & 0xFFFF_FFFF for i, name in enumerate(REGISTER_NAMES)}
+
+    def fault_registers(self) -> FaultReport:
+        """Halt the core and read what tells of a fault."""
+        self.halt(Deadline(HALT_SECONDS, "the core to halt", f"board {self.serial}"))
+        registers = self.registers()
+        fault = {name: self._word(address) for name, address in FAULT_ADDRESSES.items()}
+        stacked = None
+        if registers["xpsr"] & VECTACTIVE and self._board is not None:
+            with suppress(ProbeError):
+                stack = self.read_memory(registers["sp"], SEARCH_BYTES)
+                stacked = find_frame(stack, [region for region in self._board.memory if region.kind == "code"])
+        return FaultReport(registers["xpsr"] & VECTACTIVE, registers, fault, stacked)
+
+    def _word(self, address: int) -> int:
+        with self._calling(f"reading {address:#010x}", "Power-cycle the board and run again."):
+            return int(self._jl.memory_read32(address, 1)[0])
+
+    # -- RTT --------------------------------------------------------------------------------------------------------
+
+    def boot_rtt(self, address: int, deadline: Deadline) -> RttTransport:
+        """Reset, make any earlier control block unreadable, run, and open the new one.
+
+        Memory survives a reset, so a block of an earlier boot, or of another image at the same place, would be taken
+        for the new one before the firmware has written its own.
+        """
+        self.reset()
+        self.write_memory(address, bytes(RTT_ID_BYTES))
+        self.go()
+        return self.rtt(address, deadline)
+
+    def rtt(self, address: int, deadline: Deadline) -> RttTransport:
+        """Open the control block at the address the image states.
+
+        Raises:
+            DeadlineError: the firmware did not write its block in time.
+            TargetError: the core faulted or stopped instead.
+        """
+        if self._transport is not None:
+            self._transport.close()
+        with self._calling("starting RTT", "Update SEGGER's J-Link software."):
+            self._jl.rtt_start(address)
+        while True:
+            try:
+                with self._calling("looking for RTT", "Update SEGGER's J-Link software."):
+                    self._jl.rtt_get_num_up_buffers()
+                break
+            except ProbeError as error:
+                if not isinstance(error.__cause__, pylink().errors.JLinkRTTException):
+                    raise
+            self.check_target()
+            if deadline.expired:
+                raise deadline.error(f"no RTT control block at {address:#010x}; the core runs")
+            time.sleep(POLL_SECONDS)
+        self._transport = RttTransport(self._dll, address, self._rtt_failed)
+        return self._transport
+
+    def _rtt_failed(self, action: str) -> HarnessError:
+        return self._lost() or TargetError(
+            f"RTT of board {self.serial} failed while {action}.",
+            why="The control block in the target's memory is not valid; the firmware may have overwritten it.",
+            todo="Check the firmware for writes outside its buffers; the map file says what lies beside the block.",
+            context={"serial": self.serial},
+        )
+
+    # -- errors -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _jl(self) -> Any:
+        if self._jlink is None:
+            raise ProbeError(f"J-Link {self.serial} is not open.", todo="Open it first.")
+        return self._jlink
+
+    @property
+    def _dll(self) -> Any:
+        if self._jlink is None:
+            raise ProbeError(f"J-Link {self.serial} is not open.", todo="Open it first.")
+        return self._library.dll()
+
+    def _lost(self) -> HarnessError | None:
+        """The reason when the link is gone, else None."""
+        if self._jlink is None:
+            return None
+        with suppress(Exception):
+            if self._jlink.connected():
+                return None
+        return self._why_lost() or ProbeError(
+            f"The link to J-Link {self.serial} is lost.",
+            why="The probe no longer answers: unplugged, or its host software ended.",
+            todo="Check the cable and run again.",
+            context={"serial": self.serial},
+        )
+
+    def _failed(self, action: str, reason: str = "") -> HarnessError:
+        return self._lost() or ProbeError(
+            f"J-Link {self.serial}: {action} failed.",
+            why=reason,
+            todo="Power-cycle the board and run again.",
+            context={"serial": self.serial},
+        )
+
+    @contextmanager
+    def _calling(self, action: str, cure: str) -> Iterator[None]:
+        """Turn what pylink and ctypes raise into typed errors."""
+        try:
+            yield
+        except HarnessError:
+            raise
+        except pylink().errors.JLinkException as error:
+            raise self._translated(action, cure, str(error)) from error
+        except AttributeError as error:
+            if "undefined symbol" not in str(error):
+                raise
+            cure = "Update SEGGER's J-Link software: its library lacks a call that is needed."
+            raise self._translated(action, cure, str(error)) from error
+        except (OSError, ValueError, TypeError) as error:
+            raise self._translated(action, cure, str(error)) from error
+
+    def _translated(self, action: str, cure: str, reason: str) -> HarnessError:
+        if "already open" in reason:
+            pid = holder_of(self.serial)
+            return BoardBusyError(
+                f"J-Link {self.serial} is open in another session.",
+                why=reason if pid is None else f"{reason} Its lock names process {pid}.",
+                todo="End that session, or choose another board.",
+                context={"serial": self.serial, "pid": pid},
+            )
+        return self._lost() or ProbeError(
+            f"J-Link {self.serial}: {action} failed.", why=reason, todo=cure, context={"serial": self.serial}
+        )
+
+
+def _u32(value: int) -> ctypes.c_uint32:
+    return ctypes.c_uint32(value)
+
+
+def _place(report: FaultReport) -> str:
+    if report.stacked is None:
+        return f"pc {report.registers['pc']:#010x}"
+    return f"raised at {report.stacked['pc']:#010x}, called from {report.stacked['lr']:#010x}"
