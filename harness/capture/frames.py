@@ -60,20 +60,20 @@ def cobs_encode(data: bytes) -> bytes:
     return bytes(out)
 
 
-def cobs_decode(data: bytes) -> bytes | None:
-    """The bytes that were stuffed; None when a block is cut short."""
+def cobs_decode(data: bytes) -> tuple[bytes, bool]:
+    """The bytes that were stuffed, and whether the last block is whole."""
     out = bytearray()
     position, size = 0, len(data)
     while position < size:
         code = data[position]
         end = position + code
-        if code == 0 or end > size:
-            return None
         out += data[position + 1 : end]
+        if code == 0 or end > size:
+            return bytes(out), False
         position = end
         if code <= _BLOCK and position < size:
             out.append(0)
-    return bytes(out)
+    return bytes(out), True
 
 
 def encode_frame(frame: Frame) -> bytes:
@@ -90,13 +90,11 @@ def encode_frame(frame: Frame) -> bytes:
 
 def decode_frame(stuffed: bytes) -> Frame | Damaged:
     """Decode what stood before a delimiter."""
-    if len(stuffed) > MAX_BYTES + MAX_BYTES // _BLOCK + 1:
-        return Damaged(Problem.TOO_LONG, len(stuffed))
-    body = cobs_decode(stuffed)
-    if body is None:
-        return Damaged(Problem.BAD_COBS, len(stuffed))
+    body, whole = cobs_decode(stuffed)
     if len(body) > MAX_BYTES:
         return Damaged(Problem.TOO_LONG, len(stuffed))
+    if not whole:
+        return Damaged(Problem.BAD_COBS, len(stuffed))
     if len(body) < _MIN_BYTES:
         return Damaged(Problem.TOO_SHORT, len(stuffed))
     content = body[: -_CRC.size]

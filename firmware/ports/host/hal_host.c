@@ -15,6 +15,18 @@
 /* As Armv8.1-M: an event number the core does not count is refused. */
 #define FAKE_LAST_EVENT 0x0300u
 
+/* Targets with less: HOST_WITHOUT_COUNTERS has nothing, HOST_WITHOUT_EVENTS only a cycle counter. */
+#if defined(HOST_WITHOUT_COUNTERS)
+#define HOST_HAS_CYCLES HAL_CYCLES_ABSENT
+#else
+#define HOST_HAS_CYCLES HAL_CYCLES_PRESENT
+#endif
+#if defined(HOST_WITHOUT_COUNTERS) || defined(HOST_WITHOUT_EVENTS)
+#define HOST_SLOTS 0u
+#else
+#define HOST_SLOTS FAKE_SLOTS
+#endif
+
 static uint32_t cycles;
 static bool cycles_on;
 static uint16_t events[FAKE_SLOTS];
@@ -57,7 +69,7 @@ void hal_transport_drain(void) {}
 
 hal_cycle_state_t hal_cycles_init(void) {
     cycles_on = true;
-    return HAL_CYCLES_PRESENT;
+    return HOST_HAS_CYCLES;
 }
 
 void hal_cycles_enable(bool on) {
@@ -76,7 +88,7 @@ const char *hal_cycles_name(void) {
 }
 
 uint32_t hal_event_slots(void) {
-    return FAKE_SLOTS;
+    return HOST_SLOTS;
 }
 
 bool hal_event_select(uint32_t slot, uint16_t event) {
