@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +42,7 @@ def host_reference(
     """
     from harness.engines.reference import reference_info, reference_layers, reference_outputs
 
-    info = {key: str(value) for key, value in vars_of(reference_info(rounding)).items()}
+    info = asdict(reference_info(rounding))
     basis = {
         "model": model_sha256,
         "info": info,
@@ -59,13 +59,6 @@ def host_reference(
     entry = ContentStore(cache_root() / "reference").get_or_make(key, make)
     outputs, layers = _unpack((entry / FILE).read_bytes())
     return Reference(outputs=outputs, layers=layers, info=info)
-
-
-def vars_of(record: object) -> dict[str, object]:
-    """Fields of a dataclass instance."""
-    import dataclasses
-
-    return dataclasses.asdict(record)  # type: ignore[call-overload, no-any-return]
 
 
 def _digest(cases: Sequence[Tensors]) -> str:
