@@ -1,7 +1,7 @@
 """What a host interpreter computes: final outputs and every operator's outputs, byte for byte.
 
 Each rounding profile has its reference: `tflm` the tflite-micro interpreter, `litert-ref` LiteRT with its reference
-kernels. Both run in a child process: their internals are not a documented interface, and a crash in them must not end ours.
+kernels. Both run in a child process: their internals are not a documented interface, and a crash there must not end us.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def reference_outputs(model: Path | str, inputs: Sequence[Tensors], profile: str
 def reference_layers(
     model: Path | str, inputs: Sequence[Tensors], profile: str = "tflm"
 ) -> tuple[tuple[Tensors, ...], ...]:
-    """Outputs of every operator for each inference: `[inference][operator][output]`. Raises like `reference_outputs`."""
+    """Outputs of every operator: `[inference][operator][output]`. Raises like `reference_outputs`."""
     return tuple(case.layers for case in run_reference(model, inputs, profile, layers=True))
 
 
