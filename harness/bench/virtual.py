@@ -24,8 +24,12 @@ from harness.board.descriptor import BoardType, board_types
 from harness.core.deadline import Deadline
 from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
 from harness.probe.library import JLinkLibrary
+from harness.virtual.checks import emulator_checks
 from harness.virtual.launcher import LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
+from harness.virtual.registry import registered
+
+__all__ = ["RegisteredVirtualBoard", "VirtualHold", "VirtualProvider", "emulator_checks", "first_serial", "registered"]
 
 SERIAL_BASE = 680_000_000
 BLOCK = 1000

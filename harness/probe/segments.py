@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.board.descriptor import BoardType
 from harness.core.errors import ProbeError
@@ -52,3 +53,19 @@ def load_segments(elf: Path, board_type: BoardType) -> tuple[Segment, ...]:
                 context={"path": str(elf), "address": part.address, "size": len(part.data)},
             )
     return found
+
+
+def symbol_address(elf: Path, name: str) -> int:
+    """Address of a symbol; `ProbeError` when the file is no ELF file or has no such symbol."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with elf.open("rb") as file:
+            table: Any = ELFFile(file).get_section_by_name(".symtab")
+            found = table.get_symbol_by_name(name) if table is not None else None
+            if found:
+                return int(found[0]["st_value"])
+    except (OSError, ELFError) as error:
+        raise ProbeError(f"{elf} cannot be read.", why=str(error), todo="Build the image again.") from None
+    raise ProbeError(f"{elf.name} has no symbol {name}.", todo="Build the image with its symbol table.")

@@ -1,0 +1,123 @@
+"""What this host offers to emulated boards."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness.core.checks import Check, run_checks
+from harness.core.deadline import Deadline
+from harness.core.proc import clean_env, run_guarded
+from harness.core.resources import runtime_root
+from harness.virtual.launcher import SOCKET_PATH_MAX, qemu_program
+from harness.virtual.native_build import NATIVE_DIR, build_shared, host_compiler, jlink_library
+
+PLUGIN_API = 1
+TOOL_SECONDS = 20.0
+
+
+def emulator_checks() -> tuple[Check, ...]:
+    """Checks of the emulator and its helpers. They change nothing but the cache of compiled helpers."""
+    return run_checks(
+        (
+            ("emulator", _qemu),
+            ("host compiler", _host_compiler),
+            ("virtual J-Link", _shim),
+            ("plugin interface", _plugin_api),
+            ("counter plugin", _plugin),
+            ("process memory", _process_memory),
+            ("runtime directory", _runtime),
+        )
+    )
+
+
+def _first_line(program: Path, *arguments: str) -> str:
+    deadline = Deadline(TOOL_SECONDS, f"{program.name} to state its version", "this host")
+    done = run_guarded([str(program), *arguments], deadline, env=clean_env())
+    lines = (done.stdout or done.stderr).splitlines()
+    return lines[0].strip() if lines else f"status {done.status}"
+
+
+def _qemu(name: str) -> Check:
+    return Check(name, "ok", _first_line(qemu_program(), "--version"))
+
+
+def _host_compiler(name: str) -> Check:
+    return Check(name, "ok", _first_line(host_compiler(), "--version"))
+
+
+def _shim(name: str) -> Check:
+    return Check(name, "ok", f"compiled, {jlink_library().stat().st_size} bytes")
+
+
+def plugin_api_range() -> tuple[int, int | None] | None:
+    """Oldest and newest plugin interface this QEMU takes; None when it takes no plugins.
+
+    The newest is None when QEMU refuses version 1 and tells only its oldest.
+    """
+    probe = build_shared("libapiprobe.so", NATIVE_DIR / "apiprobe")
+    deadline = Deadline(TOOL_SECONDS, "QEMU to state its plugin interface", "this host")
+    command = [str(qemu_program()), "-M", "none", "-display", "none", "-plugin", str(probe)]
+    text = run_guarded(command, deadline, env=clean_env()).stderr
+    if found := re.search(r"plugin interface versions (\d+) to (\d+)", text):
+        return int(found[1]), int(found[2])
+    if found := re.search(r"minimum version of (\d+)", text):
+        return int(found[1]), None
+    return None
+
+
+def _plugin_api(name: str) -> Check:
+    found = plugin_api_range()
+    todo = "Emulated boards run without modelled counters here; QEMU 7.2 of Debian 12 takes the plugin."
+    if found is None:
+        return Check(name, "warning", "this QEMU takes no plugins", todo)
+    low, high = found
+    if low <= PLUGIN_API and high is not None and high >= PLUGIN_API:
+        return Check(name, "ok", f"versions {low} to {high}; {PLUGIN_API} is used")
+    return Check(name, "warning", f"this QEMU takes versions from {low}; the counter plugin needs {PLUGIN_API}", todo)
+
+
+def _plugin(name: str) -> Check:
+    if find_spec("harness.virtual.counters") is None:
+        return Check(name, "warning", "this package has no counter plugin", "Install a complete package.")
+    path = import_module("harness.virtual.counters").plugin_path()
+    return Check(name, "ok", f"compiled, {Path(path).stat().st_size} bytes")
+
+
+def _process_memory(name: str) -> Check:
+    """Whether a child's memory may be read: the same right that the virtual J-Link needs."""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    level = scope.read_text().strip() if scope.exists() else "0"
+    libc = ctypes.CDLL(None, use_errno=True)
+    source, target = ctypes.create_string_buffer(b"x" * 8), ctypes.create_string_buffer(8)
+
+    class Span(ctypes.Structure):
+        _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+    local, remote = Span(ctypes.addressof(target), 8), Span(ctypes.addressof(source), 8)
+    try:
+        count = libc.process_vm_readv(os.getpid(), ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
+    except AttributeError:
+        count = -1
+    if count == 8 and level in ("0", "1"):
+        return Check(name, "ok", f"permitted (ptrace_scope {level})")
+    return Check(
+        name,
+        "warning",
+        f"not permitted (ptrace_scope {level}); target memory is reached through the emulator, which is slower",
+        "Set kernel.yama.ptrace_scope to 1, or grant CAP_SYS_PTRACE to the container.",
+    )
+
+
+def _runtime(name: str) -> Check:
+    root = runtime_root()
+    longest = len(os.fsencode(root / "boards" / "4294967295" / "qtest"))
+    if longest > SOCKET_PATH_MAX:
+        return Check(
+            name, "missing", f"{root} is too long for sockets", "Set HARNESS_RUNTIME_DIR to a short directory."
+        )
+    return Check(name, "ok", str(root))
