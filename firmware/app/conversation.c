@@ -169,7 +169,7 @@ static bool read_spec(const frame_view_t *frame) {
     spec.max_iterations = read_integer(&reader, 4u);
     spec.column_count = read_integer(&reader, 1u);
     if (reader.short_read || spec.column_count > COUNTERS_MAX_COLUMNS ||
-        reader.left != COLUMN_BYTES * spec.column_count) {
+        frame->payload_bytes != START_FIXED_BYTES + COLUMN_BYTES * spec.column_count) {
         return false;
     }
     for (uint32_t i = 0; i < spec.column_count; i++) {

@@ -52,7 +52,6 @@ typedef enum wire_error {
     WIRE_ERROR_SAMPLE_MEMORY = 9,
     WIRE_ERROR_INPUT_INCOMPLETE = 10,
     WIRE_ERROR_LIFECYCLE = 11,
-    WIRE_ERROR_NO_CLOCK = 12,
 } wire_error_t;
 
 #endif

@@ -75,5 +75,4 @@ ERROR_NAMES: Mapping[int, str] = {
     9: "sample_memory",
     10: "input_incomplete",
     11: "lifecycle",
-    12: "no_clock",
 }

@@ -9,6 +9,7 @@ import pytest
 from harness.capture.conversation import capture
 from harness.capture.frames import Damaged, Frame, FrameDecoder, encode_frame
 from harness.capture.record import Capture
+from harness.capture.request import CaptureDeadlines
 from harness.core.errors import CaptureError, DeadlineError, ProtocolError
 from tests.capture.wires import EXPECTED, PATIENT, REQUEST, SHORT, SpoiledWire, whole, wire
 from tests.firmware.host_build import host_firmware
@@ -16,7 +17,7 @@ from tests.firmware.host_build import host_firmware
 NONCE = 0x1234_5678
 
 
-def spoiled(spoil_kind: str, at: int) -> Capture:
+def spoiled(spoil_kind: str, at: int, deadlines: CaptureDeadlines) -> Capture:
     kept: list[bytes] = []
 
     def spoil(number: int, frame: Frame) -> list[bytes]:
@@ -44,7 +45,7 @@ def spoiled(spoil_kind: str, at: int) -> Capture:
         return [encode_frame(Frame(frame.type, frame.flags, frame.sequence + 1, frame.nonce, frame.payload))]
 
     with wire(host_firmware()) as board:
-        return capture(SpoiledWire(board, spoil), EXPECTED, REQUEST, SHORT, nonce=NONCE)
+        return capture(SpoiledWire(board, spoil), EXPECTED, REQUEST, deadlines, nonce=NONCE)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def frame_count() -> int:
 @pytest.mark.parametrize("kind", ["repeat", "cut", "flip", "stale", "renumber"])
 def test_damage_is_a_protocol_error(kind: str, where: float, frame_count: int) -> None:
     with pytest.raises(ProtocolError) as caught:
-        spoiled(kind, round(where * frame_count))
+        spoiled(kind, round(where * frame_count), PATIENT)
     assert caught.value.context["kind"] in {"damaged", "repeated", "stale_nonce", "lost"}
 
 
@@ -68,12 +69,12 @@ def test_damage_is_a_protocol_error(kind: str, where: float, frame_count: int) -
 @pytest.mark.parametrize("kind", ["drop", "swap"])
 def test_loss_is_seen_with_the_next_frame_or_by_its_silence(kind: str, where: float, frame_count: int) -> None:
     with pytest.raises((ProtocolError, DeadlineError)):
-        spoiled(kind, round(where * frame_count))
+        spoiled(kind, round(where * frame_count), SHORT)
 
 
 def test_lost_end_is_no_capture(frame_count: int) -> None:
     with pytest.raises(DeadlineError) as caught:
-        spoiled("drop", frame_count - 1)
+        spoiled("drop", frame_count - 1, SHORT)
     assert caught.value.context["awaiting"] == "the firmware's end record"
 
 

@@ -33,7 +33,7 @@ REQUEST = CaptureRequest(
     inference_inputs=(INPUTS, OTHER_INPUTS),
     inspect=(OTHER_INPUTS,),
 )
-SHORT = CaptureDeadlines(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+SHORT = CaptureDeadlines(3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0)
 PATIENT = CaptureDeadlines(20.0, 20.0, 20.0, 20.0, 20.0, 20.0, 20.0)
 
 
