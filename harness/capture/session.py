@@ -255,13 +255,24 @@ class Session:
         if isinstance(message, FaultMessage):
             raise fault_error(message, self._where)
         if isinstance(message, ErrorMessage):
-            raise FirmwareError(
-                f"The firmware reports {message.name}: {message.text}.",
-                why=f"On {self._where}; detail {message.detail} ({message.detail:#x}).",
-                todo=_FIRMWARE_TODO.get(message.name, "Look at the target log."),
-                context={"error": message.name, "code": message.code, "detail": message.detail},
-            )
+            raise self._firmware_error(message)
         return message
+
+    def _firmware_error(self, message: ErrorMessage) -> HarnessError:
+        context = {"error": message.name, "code": message.code, "detail": message.detail}
+        if message.name in _DAMAGED_COMMAND:
+            return ProtocolError(
+                f"A command did not reach the firmware as it was sent: {message.text}.",
+                why=f"The firmware on {self._where} reports {message.name}, detail {message.detail}.",
+                todo="Capture again; if it recurs, check the probe and its speed.",
+                context={"kind": "command", **context},
+            )
+        return FirmwareError(
+            f"The firmware reports {message.name}: {message.text}.",
+            why=f"On {self._where}; detail {message.detail} ({message.detail:#x}).",
+            todo=_FIRMWARE_TODO.get(message.name, "Look at the target log."),
+            context=context,
+        )
 
     def _coming_fault(self, item: Frame | Damaged) -> FaultMessage | None:
         """A fault in the middle of a frame damages that frame: look whether its report follows."""
@@ -322,13 +333,12 @@ class Session:
                 raise
 
 
+_DAMAGED_COMMAND = frozenset({"bad_frame", "sequence", "stale_nonce"})
 _FIRMWARE_TODO = {
     "counter_self_test": "Check the counter unit: trace enabled, debugger attached, emulator plugin loaded.",
     "sample_memory": "Measure fewer counters at once, or raise the port's sample memory.",
     "lifecycle": "Build with lifecycle carry to run more than one inference per boot.",
     "engine_init": "Look up the engine's code; most often the arena is too small.",
-    "bad_frame": "Commands are damaged on their way: check the probe and its speed.",
-    "sequence": "Commands are lost on their way: check the probe and its speed.",
 }
 
 

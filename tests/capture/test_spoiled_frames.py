@@ -11,7 +11,7 @@ from harness.capture.frames import Damaged, Frame, FrameDecoder, encode_frame
 from harness.capture.record import Capture
 from harness.capture.request import CaptureDeadlines
 from harness.core.errors import CaptureError, DeadlineError, ProtocolError
-from tests.capture.wires import EXPECTED, PATIENT, REQUEST, SHORT, SpoiledWire, whole, wire
+from tests.capture.wires import EXPECTED, PATIENT, REQUEST, SHORT, ProcessWire, SpoiledWire, whole, wire
 from tests.firmware.host_build import host_firmware
 
 NONCE = 0x1234_5678
@@ -88,3 +88,35 @@ def test_cut_stream_names_the_unfinished_frame(frame_count: int) -> None:
 
     with wire(host_firmware()) as board, pytest.raises(CaptureError, match="unfinished frame"):
         capture(SpoiledWire(board, spoil), EXPECTED, REQUEST, SHORT, nonce=NONCE)
+
+
+@pytest.mark.parametrize("kind", ["repeat", "flip", "drop", "stale"])
+@pytest.mark.parametrize("at", [1, 3, 6])
+def test_damaged_command_is_a_protocol_error_or_is_missed(kind: str, at: int) -> None:
+    class Spoiling(ProcessWire):
+        number = 0
+
+        def write(self, data: bytes) -> int:
+            assert data.endswith(b"\0"), "whole frames fit into the pipe"
+            (frame,) = FrameDecoder().feed(data)
+            assert isinstance(frame, Frame)
+            damaged = {
+                "repeat": data + data,
+                "flip": data[:3] + bytes([data[3] ^ 0x20]) + data[4:],
+                "drop": b"",
+                "stale": encode_frame(Frame(frame.type, frame.flags, frame.sequence, NONCE - 1, frame.payload)),
+            }
+            out = damaged[kind] if self.number == at else data
+            self.number += 1
+            while out:
+                out = out[super().write(out) :]
+            return len(data)
+
+    board = Spoiling(host_firmware())
+    try:
+        with pytest.raises((ProtocolError, DeadlineError)) as caught:
+            capture(board, EXPECTED, REQUEST, SHORT, nonce=NONCE)
+    finally:
+        board.close()
+    if kind != "drop":
+        assert caught.value.context["kind"] == "command"
