@@ -1,0 +1,125 @@
+"""Tables of docs/errors.md and docs/options.md, written from the code: `.venv/bin/python scripts/docs_tables.py`.
+
+Issue codes, metrics and profile exceptions have a writer of their own, `python -m harness.judge.tables docs`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+NOTE = "<!-- Written by scripts/docs_tables.py from the code; edit that. -->"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def errors() -> str:
+    """`docs/errors.md`: every error type with its code, class and exit code."""
+    import harness
+    from harness.core.errors import INFRASTRUCTURE, HarnessError
+
+    for module in pkgutil.walk_packages(harness.__path__, "harness."):
+        if "._data" not in module.name and "__main__" not in module.name and "_child" not in module.name:
+            importlib.import_module(module.name)
+
+    def tree(kind: type[HarnessError]) -> Iterable[type[HarnessError]]:
+        yield kind
+        for sub in sorted(kind.__subclasses__(), key=lambda item: item.__name__):
+            yield from tree(sub)
+
+    rows = []
+    for kind in tree(HarnessError):
+        infrastructure = "yes" if kind.fault_class in INFRASTRUCTURE else "no"
+        text = (kind.__doc__ or "").strip().splitlines()[0]
+        rows.append(
+            (f"`{kind.__name__}`", f"`{kind.code}`", kind.fault_class, str(kind.exit_code), infrastructure, text)
+        )
+    return "\n".join(
+        [
+            "# Errors",
+            "",
+            NOTE,
+            "",
+            "An error says in one line each what happened, why or where, and what to do next. With `--json` a command",
+            "prints it as an object with `code`, `class`, `what`, `why`, `todo` and `context`. Errors that count as",
+            "infrastructure are pytest *errors* in whatever phase they occur, never failures.",
+            "",
+            table(("type", "code", "class", "exit", "infrastructure", "when"), rows),
+            "",
+        ]
+    )
+
+
+def options() -> str:
+    """`docs/options.md`: settings of a plan, options of the plugin, deadlines, commands."""
+    from harness.cli import COMMANDS
+    from harness.plan.settings import SETTINGS
+    from harness.pytest_plugin.options import OPTIONS
+    from harness.runner.deadlines import PHASES
+
+    settings = (
+        (
+            f"`{s.name}`",
+            "" if s.default in (None, {}, []) else f"`{s.default}`",
+            "no" if s.host_local else "yes",
+            s.help,
+        )
+        for s in SETTINGS.values()
+    )
+    plugin = ((f"`{o.flag}`", f"`{o.variable}`", f"`{o.ini}`", o.help) for o in OPTIONS)
+    deadlines = ((f"`{p.name}`", f"{p.seconds:g}", p.meaning) for p in PHASES)
+    commands = ((f"`harness {name}`", text) for name, (_, text) in COMMANDS.items())
+    return "\n".join(
+        [
+            "# Settings, options, deadlines",
+            "",
+            NOTE,
+            "",
+            "## Settings of a run",
+            "",
+            "In a `-c` YAML file by these names, on the command line of `harness freeze` as `--name`, in the `hil` marker",
+            "and in Python with underscores. Settings that are not frozen belong to this host and never enter a plan.",
+            "",
+            table(("setting", "default", "frozen", "meaning"), settings),
+            "",
+            "## Options of the pytest plugin",
+            "",
+            "The command line wins over the variable, the variable over the ini file.",
+            "",
+            table(("option", "variable", "ini key", "meaning"), plugin),
+            "",
+            "## Deadlines",
+            "",
+            "Seconds; change one with `--hil-deadline PHASE=SECONDS` or `harness run --deadline PHASE=SECONDS`.",
+            "",
+            table(("phase", "seconds", "what it covers"), deadlines),
+            "",
+            "## Commands",
+            "",
+            table(("command", "what it does"), commands),
+            "",
+        ]
+    )
+
+
+DOCUMENTS = {"errors.md": errors, "options.md": options}
+
+
+def main() -> int:
+    """Rewrite the documents in place."""
+    for name, write in DOCUMENTS.items():
+        (DOCS / name).write_text(write(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
