@@ -37,9 +37,14 @@ def _dispatch(args: list[str]) -> int:
             why=f"Did you mean {near[0]!r}?" if near else "",
             todo="`harness --help` lists the commands.",
         )
+    module = import_module(COMMANDS[name][0])
+    plain = getattr(module, "run_plain", None)
+    code: int | None = plain(args[1:]) if plain is not None else None
+    if code is not None:
+        return code
     from typer.main import get_command
 
-    command = get_command(import_module(COMMANDS[name][0]).app)
+    command = get_command(module.app)
     result = command.main(args=args[1:], prog_name=f"harness {name}", standalone_mode=False)
     return result if isinstance(result, int) else 0
 

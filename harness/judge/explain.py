@@ -44,7 +44,7 @@ def explain(outcome: CompareOutcome) -> str:
     if verdicts:
         lines += [
             "",
-            *_table(("metric", "baseline", "candidate", "change", "allowed", "unit", "verdict"), _rows(verdicts)),
+            *table(("metric", "baseline", "candidate", "change", "allowed", "unit", "verdict"), _rows(verdicts)),
         ]
         lines += [f"  {item.metric}: {item.message}" for item in verdicts if item.baseline is None]
     if outcome.verdict is not None and outcome.verdict.dimension_mismatches:
@@ -98,7 +98,8 @@ def _rows(verdicts: Sequence[MetricVerdict]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Aligned lines of text; numbers to the right."""
     widths = [max(len(row[i]) for row in (headings, *rows)) for i in range(len(headings))]
     right = {i for i, name in enumerate(headings) if name in ("baseline", "candidate", "change", "allowed", "layer")}
 
@@ -130,7 +131,7 @@ def _layer_lines(outcome: CompareOutcome) -> list[str]:
         "",
         f"  changed layers: {len(changed)} of {len(outcome.layers)} (cycles, {outcome.source or 'source not stated'})",
     ]
-    lines += _table(("layer", "op", "baseline", "candidate", "change"), rows)
+    lines += table(("layer", "op", "baseline", "candidate", "change"), rows)
     if len(changed) > len(ranked):
         lines.append(f"  and {len(changed) - len(ranked)} more")
     return lines
