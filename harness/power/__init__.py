@@ -1,0 +1,1 @@
+"""Power monitors, waveforms, gating, energy with its uncertainty."""
