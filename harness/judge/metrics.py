@@ -108,8 +108,8 @@ _REGISTRY = (
     _hpx("power.duration_s", "s", "power", "capture_duration_s", family="power"),
     _hpx("power.energy_per_inference_j", "J", "power", "energy_per_inference_j", family="power"),
     _hpx("power.inferences_per_joule", "inferences/J", "power", "inferences_per_joule", family="power", larger=True),
-    Metric("clean_window.cycles", "cycles", _clean("cycles"), group=Group.WINDOW, family="window"),
-    Metric("clean_window.us", "us", _clean("us"), group=Group.WINDOW, family="window"),
+    Metric("clean.cycles", "cycles", _clean("cycles"), group=Group.WINDOW, family="window"),
+    Metric("clean.us", "us", _clean("us"), group=Group.WINDOW, family="window"),
     Metric(
         "instrumentation_overhead.cycles",
         "cycles",

@@ -6,7 +6,7 @@ the top-level field `harness`, which hpx keeps and ignores, holds policies for m
     harness:
       missing: fail                  # what an absent metric of this part means: fail, warn or ignore
       metrics:
-        clean_window.cycles: {direction: smaller, unit: cycles, max_regression_pct: 0.5}
+        clean.cycles: {direction: smaller, unit: cycles, max_regression_pct: 0.5}
         "layer[*].cycles": {direction: equal, unit: cycles}
 """
 
@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 from harness.core.errors import ProfileError
 from harness.core.hashing import sha256_bytes
 from harness.core.strict_json import canonical
-from harness.judge.metrics import METRICS, is_selector
+from harness.judge.metrics import METRICS, SELECTORS, is_selector
 from harness.results.frozen import EMPTY, freeze_fields, thaw
 
 PROFILE_SCHEMA = "hpx.comparison-profile"
@@ -161,13 +161,19 @@ class HarnessPart:
                 field_name = next(iter(policy.extra))
                 raise _bad(f"{name} has the unknown field {field_name!r}.", *key, field_name)
             if name not in METRICS and not is_selector(name) and not str(name).startswith("memory_regions."):
-                raise _bad(f"There is no metric {name!r}; `harness compare --help` tells how to list them.", *key)
+                raise _bad(f"There is no metric {name!r}. {_near(name)}", *key)
             if name in METRICS and METRICS[name].unit != policy.unit:
                 raise _bad(f"{name} is measured in {METRICS[name].unit!r}, not {policy.unit!r}.", *key, "unit")
             metrics[name] = policy
         missing = known.get("missing")
         policy_missing = None if missing is None else _choice(MissingMetricPolicy, missing, "harness", "missing")
         return cls(metrics, policy_missing)
+
+
+def _near(name: object) -> str:
+    from harness.core.suggest import did_you_mean
+
+    return did_you_mean(str(name), [*METRICS, *(form for form, _, _ in SELECTORS)])
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ def _values() -> dict[str, Pair]:
     out["unit_differs_but_missing"] = Pair(
         cand=cycles(None), judged_by=profile({"total_cycles": policy(unit="us", missing="ignore")})
     )
-    out["our_metric_in_their_map"] = Pair(judged_by=profile({"clean_window.us": policy(unit="us")}))
+    out["our_metric_in_their_map"] = Pair(judged_by=profile({"clean.us": policy(unit="us")}))
     out["many_metrics"] = Pair(
         cand=put("summary", "binary", "text", value=210000),
         judged_by=profile(
@@ -491,7 +491,7 @@ def _profiles() -> dict[str, Pair]:
         "empty_dimensions": profile(good, required_dimensions=[]),
         "unicode": profile(good, name="größe \u2713"),
         "float_version": {**profile(good), "schema_version": 1.0},
-        "with_our_part": profile(good, harness={"metrics": {"clean_window.us": policy(unit="us", missing="ignore")}}),
+        "with_our_part": profile(good, harness={"metrics": {"clean.us": policy(unit="us", missing="ignore")}}),
     }
     return out | {f"profile_fine_{name}": Pair(judged_by=value) for name, value in fine.items()}
 

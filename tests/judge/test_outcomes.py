@@ -88,7 +88,7 @@ def test_a_warning_is_true(bundles: dict[str, Path]) -> None:
     assert outcome.status == "warn" and outcome
 
 
-@pytest.mark.parametrize("name", ["clean_window.cycles", "clean_window.us", "instrumentation_overhead.cycles"])
+@pytest.mark.parametrize("name", ["clean.cycles", "clean.us", "instrumentation_overhead.cycles"])
 def test_different_window_scopes_drop_window_metrics(bundles: dict[str, Path], name: str) -> None:
     own = {name: {"direction": "smaller", "unit": METRICS[name].unit}}
     outcome = compare(bundles["base"], bundles["scope"], profile(CYCLES, own))
@@ -126,7 +126,7 @@ def test_what_must_not_be_compared(bundles: dict[str, Path], other: str, code: s
 
 
 def test_absent_is_not_zero(bundles: dict[str, Path]) -> None:
-    own = {"clean_window.cycles": {"direction": "smaller", "unit": "cycles"}}
+    own = {"clean.cycles": {"direction": "smaller", "unit": "cycles"}}
     outcome = compare(bundles["base"], bundles["unclean"], profile(CYCLES, own))
     assert outcome.status == "fail"
     assert outcome.harness_metrics[0].candidate is None
@@ -140,8 +140,8 @@ def test_selectors(bundles: dict[str, Path]) -> None:
         "layer[op=CONV_2D].max.cycles": 5000,
         "layer[op=CONV_2D].min.ARM_PMU_INST_RETIRED": 1250,
         "counter[ARM_PMU_INST_RETIRED]": 6500,
-        "clean_window.cycles": 12950,
-        "clean_window.us": 518,
+        "clean.cycles": 12950,
+        "clean.us": 518,
         "emulator.instructions": 6475,
         "instrumentation_overhead.cycles": 50,
     }
@@ -172,7 +172,7 @@ def test_a_layer_that_one_side_lacks_is_missing(tmp_path: Path, bundles: dict[st
 
 def test_metrics_carry_their_repeatability(bundles: dict[str, Path]) -> None:
     run = read_bundle(bundles["base"])
-    assert repeatability(run, METRICS["clean_window.us"]) == "exact"
+    assert repeatability(run, METRICS["clean.us"]) == "exact"
     noisy = read_bundle(bundles["base"])
     assert repeatability(noisy, METRICS["power.energy_j"]) == "noisy"
     assert repeatability(noisy, METRICS["binary.text"]) == "exact"

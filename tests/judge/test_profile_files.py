@@ -26,7 +26,7 @@ metrics:
     max_regression_pct: 2
 harness:
   metrics:
-    clean_window.us: {direction: smaller, unit: us}
+    clean.us: {direction: smaller, unit: us}
     "layer[*].cycles": {direction: equal, unit: cycles}
 """
 
@@ -43,7 +43,7 @@ def test_json_and_yaml_have_one_digest(tmp_path: Path) -> None:
     assert again == profile
     assert again.sha256 == profile.sha256
     assert profile.harness is not None
-    assert list(profile.harness.metrics) == ["clean_window.us", "layer[*].cycles"]
+    assert list(profile.harness.metrics) == ["clean.us", "layer[*].cycles"]
 
 
 def test_unknown_fields_survive_and_count_in_the_digest(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_unknown_fields_survive_and_count_in_the_digest(tmp_path: Path) -> None:
         ("name: ci", "name: ''", 3, "name"),
         ("name: ci", "missing: sometimes", 3, "missing"),
         ("name: ci", "required_dimensions: [board, board]", 3, "required_dimensions"),
-        ("unit: us}", "unit: us, max: 5}", 11, "harness.metrics.clean_window.us.max"),
-        ("unit: us}", "unit: ms}", 11, "harness.metrics.clean_window.us.unit"),
-        ("clean_window.us", "clean_window.ms", 11, "harness.metrics.clean_window.ms"),
+        ("unit: us}", "unit: us, max: 5}", 11, "harness.metrics.clean.us.max"),
+        ("unit: us}", "unit: ms}", 11, "harness.metrics.clean.us.unit"),
+        ("clean.us", "clean.ms", 11, "harness.metrics.clean.ms"),
         ('"layer[*].cycles"', '"layer[x].cycles"', 12, "harness.metrics.layer[x].cycles"),
         ("harness:\n", "harness:\n  colour: red\n", 10, "harness.colour"),
     ],
