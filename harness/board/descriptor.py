@@ -157,7 +157,10 @@ class CacheModel(_Record):
 
 
 class Emulator(_Record):
-    """What stands in for the board. Only the virtual bench reads this."""
+    """What stands in for the board. Only the virtual bench reads this.
+
+    `tcm` are ranges of tightly coupled data memory, as pairs like `cacheable`; `bus_bytes` is what one bus access moves.
+    """
 
     machine: str
     icount_shift: Annotated[int, Field(ge=0, le=10)]
@@ -166,6 +169,8 @@ class Emulator(_Record):
     access_code: AddressRange
     cost_table: CostTable
     cache: CacheModel | None = None
+    tcm: tuple[tuple[Address, Annotated[int, Field(gt=0, le=0x1_0000_0000)]], ...] = ()
+    bus_bytes: Annotated[int, Field(gt=0, le=64)] = 4
     energy: EnergyTable | None = None
     events: Mapping[str, Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(default_factory=dict)
     options: Mapping[str, str | int] = Field(default_factory=dict)

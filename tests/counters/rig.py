@@ -1,0 +1,111 @@
+"""Runs small programs on an emulated core with the counter plugin and returns what they print."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.board.descriptor import BoardType, load_board_type
+from harness.core.deadline import Deadline
+from harness.core.proc import end_guarded, spawn_guarded
+from harness.virtual import counters
+from harness.virtual.qmp import QmpClient
+
+FIRMWARE = Path(__file__).with_name("firmware")
+BOARDS = ("mps2_an386", "mps3_an547")
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a program printed, and the plugin's raw counts."""
+
+    values: Mapping[str, int]
+    summary: Mapping[str, int]
+    output: str
+
+
+def board_type(name: str) -> BoardType:
+    """A shipped board type."""
+    return load_board_type(name)
+
+
+def build(board: BoardType, source: str, directory: Path, *, flags: Sequence[str] = ()) -> Path:
+    """Link a program whose C source defines `probe`; returns the ELF."""
+    assert board.emulator is not None
+    code, ram = board.region("code").origin, board.region("ram").origin
+    script = (FIRMWARE / "link.ld.in").read_text().replace("@CODE@", f"{code:#x}").replace("@RAM@", f"{ram:#x}")
+    (directory / "link.ld").write_text(script)
+    (directory / "body.c").write_text('#include "probe.h"\n' + source)
+    pages = board.emulator.pages
+    defines = [f"-DDWT_PAGE={pages.dwt:#x}u", f"-DOBSERVER_PAGE={pages.observer:#x}u"]
+    if pages.pmu is not None:
+        defines.append(f"-DPMU_PAGE={pages.pmu:#x}u")
+    elf = directory / "probe.elf"
+    subprocess.run(
+        ["arm-none-eabi-gcc", *board.core.cpuflags, "-std=gnu11", "-O2", "-ffreestanding", "-nostartfiles"]
+        + ["-Wall", "-Werror", f"-I{FIRMWARE}", *defines, *flags, "-Wl,-T", str(directory / "link.ld")]
+        + ["-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", "--specs=nosys.specs", "-nostdlib"]
+        + [str(FIRMWARE / "probe.c"), str(directory / "body.c"), "-lgcc", "-o", str(elf)],
+        check=True,
+        timeout=SECONDS,
+    )
+    return elf
+
+
+def _numbers(text: str, base: int) -> dict[str, int]:
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line and ":" not in line)
+    return {name: int(value, base) for name, value in pairs}
+
+
+def command(board: BoardType, elf: Path, directory: Path, plugin: str | None) -> list[str]:
+    """QEMU's command line; stopped at first, with a control socket."""
+    assert board.emulator is not None
+    words = ["qemu-system-arm", "-M", board.emulator.machine, "-S", "-no-user-config", "-nodefaults"]
+    words += ["-display", "none", "-monitor", "none", "-serial", "null", "-kernel", str(elf)]
+    words += ["-semihosting-config", "enable=on,target=native"]
+    words += ["-qmp", f"unix:{directory / 'qmp'},server=on,wait=off"]
+    words += ["-icount", f"shift={board.emulator.icount_shift},align=off,sleep=off"]
+    return words + (["-plugin", plugin] if plugin is not None else [])
+
+
+def run(board: BoardType, elf: Path, *, options: str = "") -> Run:
+    """Run a program to its end. `options` are appended to the plugin's."""
+    directory = Path(tempfile.mkdtemp(prefix="hc"))  # short: sockets have short paths
+    try:
+        arguments = counters.plugin_args(board, directory / "pages", summary=directory / "summary")
+        plugin = f"{counters.plugin_path()},{arguments}" + (f",{options}" if options else "")
+        output = execute(board, command(board, elf, directory, plugin), directory)
+        return Run(_numbers(output, 16), _numbers((directory / "summary").read_text(), 10), output)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def execute(board: BoardType, words: Sequence[str], directory: Path) -> str:
+    """Start a QEMU of `command`, hand over the pages' addresses, let it run to its end; returns what it printed."""
+    deadline = Deadline(SECONDS, "the test program to end", board.name)
+    process = spawn_guarded(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        while not (directory / "qmp").exists():
+            assert process.poll() is None, process.stdout and process.stdout.read().decode()
+            deadline.check("the emulator has no control socket yet")
+            time.sleep(0.002)
+        assert board.emulator is not None
+        with QmpClient(directory / "qmp", deadline) as qmp:
+            pages = {name: address for name, address in board.emulator.pages.model_dump().items() if address}
+            lines = [f"{name}={qmp.host_address(address):#x}\n" for name, address in pages.items()]
+            (directory / "pages").write_text("".join(lines))
+            with suppress(OSError):  # a short program may end before the answer
+                qmp.execute("cont")
+        assert process.stdout is not None
+        output = process.stdout.read().decode()
+        assert process.wait(deadline.remaining()) == 0, output
+        return output
+    finally:
+        end_guarded(process)
