@@ -6,10 +6,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from harness.core.errors import HarnessError
 
 LOG_LINES = 20
 _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]")
+
+
+def plain_error(item: pytest.Item, error: BaseException) -> str | None:
+    """The harness' own errors as lines instead of a traceback, unless one was asked for (`--tb=long`, `--full-trace`)."""
+    style = item.config.getoption("tbstyle", "auto")
+    if not isinstance(error, HarnessError) or style not in ("auto", "short", "line"):
+        return None
+    if item.config.getoption("fulltrace", False):
+        return None
+    return "\n".join([f"{error.what} [{error.code}]", *(f"  {line}" for line in (error.why, error.todo) if line)])
 
 
 def sections(record: Mapping[str, Any], error: BaseException) -> list[tuple[str, str]]:

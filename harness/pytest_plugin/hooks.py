@@ -72,7 +72,9 @@ def pytest_runtest_makereport(
         if report.failed and hil_class in ("infrastructure", "blocked", "usage"):
             report.when = "setup"
         if report.failed:
-            from harness.pytest_plugin.evidence import sections
+            from harness.pytest_plugin.evidence import plain_error, sections
+
+            report.longrepr = plain_error(item, call.excinfo.value) or report.longrepr
 
             report.sections += sections(record, call.excinfo.value)
             item.user_properties.append(("hil.class", hil_class))

@@ -1,0 +1,134 @@
+"""What a test may ask for, and how mistakes are answered: without touching a board."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.pytest_plugin.options import OPTIONS
+
+TEST = """
+import pytest
+
+@pytest.mark.hil({arguments})
+def test_it(plan):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("'digits.tflite'", "keyword arguments only"),
+        ("boards='mps2_an386'", "must be a list"),
+        ("boards=['mps2_an368']", "did you mean 'mps2_an386'?"),
+        ("requires={'mvee': True}", "did you mean 'mve'?"),
+        ("requires=['mve']", "wrong type"),
+        ("inspect='all'", "wrong type"),
+    ],
+)
+def test_wrong_markers_are_usage_errors_that_quote_the_mistake(
+    pytester: pytest.Pytester, arguments: str, message: str
+) -> None:
+    pytester.makepyfile(TEST.format(arguments=arguments))
+    result = pytester.runpytest("-p", "no:cacheprovider")
+    assert result.ret != 0
+    assert message in result.stdout.str() + result.stderr.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_a_board_that_the_bench_lacks_is_a_skip_with_the_reason(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".yaml", bench="version: 1\nvirtual: 'off'\nboards: []\n")
+    pytester.makepyfile(TEST.format(arguments="model='m.tflite', boards=['mps3_an547']"))
+    result = pytester.runpytest("-rs", "--hil-bench", "bench.yaml")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*no mps3_an547 on the bench; it has: none*"])
+
+
+def test_strict_makes_it_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".yaml", bench="version: 1\nvirtual: 'off'\nboards: []\n")
+    pytester.makepyfile(TEST.format(arguments="model='m.tflite', boards=['mps3_an547']"))
+    result = pytester.runpytest("--hil-bench", "bench.yaml", "--hil-strict", "--junitxml=junit.xml")
+    result.assert_outcomes(errors=1)
+    assert 'name="hil.class" value="infrastructure"' in (pytester.path / "junit.xml").read_text()
+
+
+def test_requirements_choose_boards(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEST.format(arguments="model='m.tflite', requires={'mve': True}"))
+    result = pytester.runpytest("--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*test_it?mps3_an547?"])
+    result.stdout.no_fnmatch_line("*mps2_an386*")
+
+
+def test_board_option_narrows_and_refuses_unknown(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEST.format(arguments="model='m.tflite'"))
+    pytester.runpytest("--collect-only", "-q", "--hil-board", "mps2_an386").stdout.fnmatch_lines(["*[[]mps2_an386]"])
+    assert (
+        "no such board"
+        in pytester.runpytest("--hil-board", "nonsuch").stderr.str()
+        + pytester.runpytest("--hil-board", "nonsuch").stdout.str()
+    )
+
+
+@pytest.mark.parametrize(
+    ("command_line", "variable", "ini", "expected"),
+    [("a", "b", "c", "a"), (None, "b", "c", "b"), (None, None, "c", "c")],
+)
+def test_command_line_over_variable_over_ini(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    command_line: str | None,
+    variable: str | None,
+    ini: str,
+    expected: str,
+) -> None:
+    pytester.makeini(f"[pytest]\nhil_out = {ini}\n")
+    if variable:
+        monkeypatch.setenv("HIL_OUT", variable)
+    pytester.makepyfile(
+        f"""
+        from harness.pytest_plugin.options import get_option
+        def test_it(request):
+            assert get_option(request.config, "out") == {expected!r}
+        """
+    )
+    pytester.runpytest(*(["--hil-out", command_line] if command_line else [])).assert_outcomes(passed=1)
+
+
+def test_every_option_has_flag_variable_and_ini_key(pytester: pytest.Pytester) -> None:
+    text = pytester.runpytest("--help").stdout.str()
+    for option in OPTIONS:
+        assert option.flag in text and f"{option.ini} (" in text
+
+
+def test_a_model_that_is_no_model_is_an_error_of_usage(pytester: pytest.Pytester) -> None:
+    (pytester.path / "m.tflite").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    pytester.makepyfile(TEST.format(arguments="model='m.tflite', boards=['mps2_an386']"))
+    result = pytester.runpytest("--hil-json", "hil.json")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*LFS*"])
+    assert '"usage": 1' in (pytester.path / "hil.json").read_text()
+
+
+def test_inert_beside_suites_with_fixtures_of_the_same_names(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        @pytest.fixture
+        def run():
+            return 1
+        @pytest.fixture
+        def board():
+            return 2
+        def test_it(run, board):
+            assert (run, board) == (1, 2)
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*hardware in the loop*")
+
+
+def test_a_hil_fixture_without_the_marker_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(run):\n    pass\n")
+    result = pytester.runpytest()
+    assert "no hil marker" in result.stdout.str() + result.stderr.str()
