@@ -15,7 +15,7 @@ _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]")
 
 
 def plain_error(item: pytest.Item, error: BaseException) -> str | None:
-    """The harness' own errors as lines instead of a traceback, unless one was asked for (`--tb=long`, `--full-trace`)."""
+    """Errors of the harness as lines, not a traceback, unless one was asked for (`--tb=long`, `--full-trace`)."""
     style = item.config.getoption("tbstyle", "auto")
     if not isinstance(error, HarnessError) or style not in ("auto", "short", "line"):
         return None

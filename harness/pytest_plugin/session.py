@@ -188,8 +188,7 @@ def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Bu
     if given is not None:
         from harness.judge.baseline import find_baseline
 
-        plan = image.plan
-        return find_baseline(Path(given), model_sha256=plan.model.sha256, board=plan.board, engine=plan.engine)
+        return find_baseline(Path(given), image.plan)
     mark = mark_of(item_of(request))
     if mark.baseline:
         image = build_image(request, freeze_plan(request, image.plan.board, for_baseline=True))
