@@ -1,0 +1,1 @@
+"""The ahead-of-time engine: a model becomes C that calls kernels, with every buffer placed."""

@@ -1,0 +1,151 @@
+"""The engine `aot`: checks a model, lowers its operators, and writes C that implements `firmware/engine.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import ModelError, SettingsError, UnsupportedModelError
+from harness.core.resources import data_dir
+from harness.core.suggest import did_you_mean
+from harness.engines.aot.emit import SOURCES, emit
+from harness.engines.aot.lowering import KernelConfig, Lowered, OpView, RefusedError, View
+from harness.engines.aot.planner import ALIGNMENT, plan_arena
+from harness.engines.aot.registry import LOWERINGS
+from harness.engines.base import EngineOptions, GeneratedEngine, layer_facts, tensor_facts
+from harness.model.types import Model, Operator
+
+ENGINE_VERSION = "1.0"
+KERNELS_VERSION = "1.0"
+MAX_ARENA = 1 << 30
+
+CONFIG: Mapping[str, tuple[str, ...]] = {
+    "kernels": ("portable", "naive"),
+    "rounding": ("tflm", "litert-ref"),
+}
+"""Options of `engine-config` and their values, the default first."""
+
+
+class AotEngine:
+    """The ahead-of-time engine."""
+
+    name = "aot"
+    backends = ("portable",)
+
+    def check(self, model: Model, options: EngineOptions) -> None:
+        """Raise when the model cannot be compiled; see `Engine.check`."""
+        self._lower(model, options)
+
+    def generate(self, model: Model, options: EngineOptions, out: Path) -> GeneratedEngine:
+        """Write the C sources of a model; see `Engine.generate`."""
+        lowered = self._lower(model, options)
+        arena = plan_arena(model.main, lowered)
+        if arena.nbytes > MAX_ARENA:
+            raise ModelError(
+                f"{model.path.name} needs {arena.nbytes} bytes for its activations.",
+                why=f"At most {MAX_ARENA} can be addressed.",
+                todo="Use a smaller model.",
+            )
+        # A zero-sized array is not C; a model without activations still gets one unit.
+        arena = replace(arena, nbytes=max(arena.nbytes, ALIGNMENT))
+        weights_bytes = emit(model, lowered, arena, options, ENGINE_VERSION, out)
+        kernels = data_dir("firmware").resolve() / "kernels"
+        used = sorted({step.kernel.source for step in lowered if not isinstance(step, View)})
+        return GeneratedEngine(
+            sources=SOURCES,
+            kernel_sources=tuple(kernels / name for name in used),
+            include_dirs=(".", str(kernels)),
+            arena_bytes=arena.nbytes,
+            weights_bytes=weights_bytes,
+            layers=layer_facts(model),
+            input_tensors=tuple(tensor_facts(model, index) for index in model.inputs),
+            output_tensors=tuple(tensor_facts(model, index) for index in model.outputs),
+            engine_version=ENGINE_VERSION,
+            kernels_version=KERNELS_VERSION,
+        )
+
+    def _lower(self, model: Model, options: EngineOptions) -> tuple[Lowered, ...]:
+        config = kernel_config(options.config)
+        _refuse_streaming(model)
+        lowered: list[Lowered] = []
+        problems: list[str] = []
+        for operator in model.operators:
+            try:
+                lowered.append(_lower_one(model, operator, config))
+            except RefusedError as refusal:
+                problems.append(f"operator {operator.index} ({operator.name}): {refusal}")
+        problems += _boundary_problems(model)
+        if problems:
+            raise _unsupported(model, problems)
+        return tuple(lowered)
+
+
+def kernel_config(config: Mapping[str, Any]) -> KernelConfig:
+    """The checked form of `engine-config`.
+
+    Raises:
+        SettingsError: an option is unknown, or its value is.
+    """
+    for key, value in config.items():
+        if key not in CONFIG:
+            raise SettingsError(f"Engine 'aot' has no option {key!r}.", why=did_you_mean(str(key), CONFIG))
+        if value not in CONFIG[key]:
+            raise SettingsError(
+                f"Engine option {key!r} is {value!r}.", why=did_you_mean(str(value), CONFIG[key]), todo="Correct it."
+            )
+    return KernelConfig(**{key: str(config.get(key, values[0])) for key, values in CONFIG.items()})
+
+
+def _lower_one(model: Model, operator: Operator, config: KernelConfig) -> Lowered:
+    lowering = LOWERINGS.get(operator.name)
+    if lowering is None:
+        raise RefusedError("the operator is not supported")
+    return lowering(OpView(model, operator), config)
+
+
+def _refuse_streaming(model: Model) -> None:
+    stateful = [op for op in model.operators if op.name in ("CALL_ONCE", "VAR_HANDLE")]
+    if stateful:
+        raise UnsupportedModelError(
+            f"{model.path.name} keeps streaming state, which is not yet supported.",
+            why=", ".join(f"operator {op.index} ({op.name})" for op in stateful),
+            todo="Use a model without resource variables.",
+            context={"operators": [{"index": op.index, "name": op.name} for op in stateful]},
+        )
+    variables = [tensor for tensor in model.tensors if tensor.is_variable]
+    if variables:
+        raise UnsupportedModelError(
+            f"{model.path.name} keeps streaming state, which is not yet supported.",
+            why=f"Variable tensors: {', '.join(f'{t.index} ({t.name})' for t in variables)}.",
+            todo="Use a model without variable tensors.",
+        )
+
+
+def _boundary_problems(model: Model) -> Iterator[str]:
+    for role, indices in (("input", model.inputs), ("output", model.outputs)):
+        if not indices:
+            yield f"the model has no {role}"
+        for index in indices:
+            tensor = model.tensors[index]
+            if tensor.dtype != "int8":
+                yield f"{role} tensor {index} ({tensor.name}) is {tensor.dtype}, not int8"
+            elif not tensor.nbytes:
+                yield f"{role} tensor {index} ({tensor.name}) is empty"
+            elif tensor.data is not None:
+                yield f"{role} tensor {index} ({tensor.name}) is a constant"
+    if not model.operators:
+        yield "the model has no operators"
+
+
+def _unsupported(model: Model, problems: Sequence[str]) -> UnsupportedModelError:
+    computed = [model.tensors[index] for op in model.operators for index in op.outputs]
+    floats = [tensor for tensor in computed if tensor.dtype in ("float32", "float16")]
+    if floats and 2 * len(floats) > len(computed):
+        what = f"{model.path.name} is a float model; engine 'aot' compiles int8 models."
+        todo = "Quantise it to full int8 (weights, activations, inputs and outputs), then try again."
+    else:
+        what = f"Engine 'aot' cannot compile {model.path.name}: {len(problems)} problem{'s'[: len(problems) > 1]}."
+        todo = f"Supported operators: {', '.join(LOWERINGS)}."
+    return UnsupportedModelError(what, why="\n".join(problems), todo=todo, context={"problems": list(problems)})

@@ -1,0 +1,31 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D."""
+
+from __future__ import annotations
+
+from harness.engines.aot.lowering import Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.ops.weighted import output_range
+from harness.engines.aot.ops.windows import window
+
+AVERAGE = Kernel("nn_average_pool_2d", "nn_pool_t", "nn_pool.h", "nn_pool.c")
+MAX = Kernel("nn_max_pool_2d", "nn_pool_t", "nn_pool.h", "nn_pool.c")
+
+
+def _pool(op: OpView, kernel: Kernel) -> Call:
+    op.counts((1,))
+    x, y = op.input(0), op.output()
+    op.int8(x, y)
+    place = window(op, (op.positive("filter_height"), op.positive("filter_width")))
+    if place["in_channels"] != place["out_channels"]:
+        op.refuse(f"{place['in_channels']} input channels become {place['out_channels']}")
+    fields = {"window": place, **output_range(op, op.affine(y, "the output"))}
+    return Call(kernel, fields, inputs=(x.index,), outputs=(y.index,))
+
+
+def average_pool_2d(op: OpView, config: KernelConfig) -> Call:
+    """AVERAGE_POOL_2D."""
+    return _pool(op, AVERAGE)
+
+
+def max_pool_2d(op: OpView, config: KernelConfig) -> Call:
+    """MAX_POOL_2D."""
+    return _pool(op, MAX)

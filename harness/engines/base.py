@@ -1,0 +1,146 @@
+"""What an engine is to the rest of the harness, and which engines there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.core.errors import SettingsError
+from harness.core.suggest import did_you_mean
+from harness.model.types import Model, Quantization
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What decides the code an engine makes, besides the model.
+
+    Args:
+        config: the plan's `engine-config`, checked by the engine.
+        arena_size: bytes the arena may have; None: as many as it needs.
+        arena_section, weights_section: linker sections for the arena and for constant data.
+    """
+
+    config: Mapping[str, Any]
+    arena_size: int | None = None
+    arena_section: str = ".arena.ram"
+    weights_section: str = ".weights.code"
+
+
+@dataclass(frozen=True)
+class LayerFacts:
+    """One operator as it runs: `id` counts in execution order, `source_index` is its place in the model file."""
+
+    id: int
+    op: str
+    source_index: int
+    macs: int
+    output_tensors: tuple[int, ...]
+    output_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """An input or output of the model; `index` is its tensor index in the model file."""
+
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    quantization: Quantization | None
+
+
+@dataclass(frozen=True)
+class GeneratedEngine:
+    """What an engine made of a model.
+
+    Args:
+        sources: files it wrote, relative to the output directory.
+        kernel_sources: C files to compile besides, by absolute path.
+        include_dirs: directories to search for headers, relative to the output directory or absolute.
+        arena_bytes, weights_bytes: memory for activations, and for constant data.
+        layers: operators in execution order.
+        input_tensors, output_tensors: in the model's order.
+        engine_version, kernels_version: versions of the generator and of the kernels.
+    """
+
+    sources: tuple[str, ...]
+    kernel_sources: tuple[Path, ...]
+    include_dirs: tuple[str, ...]
+    arena_bytes: int
+    weights_bytes: int
+    layers: tuple[LayerFacts, ...]
+    input_tensors: tuple[TensorFacts, ...]
+    output_tensors: tuple[TensorFacts, ...]
+    engine_version: str
+    kernels_version: str
+
+
+class Engine(Protocol):
+    """Makes a model executable: sources that implement `firmware/engine.h`."""
+
+    @property
+    def name(self) -> str:
+        """The name settings use."""
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Names of the `backend` setting that it takes, the default first."""
+
+    def check(self, model: Model, options: EngineOptions) -> None:
+        """Raise when the model or the options are not for this engine, naming everything that is the matter.
+
+        Raises:
+            UnsupportedModelError: operators or their options are not supported.
+            ModelError: an operator's tensors contradict each other.
+            SettingsError: an engine option is unknown or has a value that is not.
+        """
+
+    def generate(self, model: Model, options: EngineOptions, out: Path) -> GeneratedEngine:
+        """Write the sources into an existing directory; the same arguments give the same bytes.
+
+        Raises as `check` does.
+        """
+
+
+ENGINES: Mapping[str, str] = {
+    "aot": "harness.engines.aot.engine:AotEngine",
+}
+"""Engines by name, and where their class is."""
+
+
+def get_engine(name: str) -> Engine:
+    """The engine of that name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if name not in ENGINES:
+        raise SettingsError(f"There is no engine {name!r}.", why=did_you_mean(name, ENGINES))
+    module, _, attribute = ENGINES[name].partition(":")
+    engine: Engine = getattr(import_module(module), attribute)()
+    return engine
+
+
+def tensor_facts(model: Model, index: int) -> TensorFacts:
+    """What a build keeps of an input or output tensor."""
+    tensor = model.tensors[index]
+    return TensorFacts(tensor.name, index, tensor.dtype, tensor.shape, tensor.nbytes, tensor.quantization)
+
+
+def layer_facts(model: Model) -> tuple[LayerFacts, ...]:
+    """The model's operators as layers, for engines that run them one by one in file order."""
+    return tuple(
+        LayerFacts(
+            id=number,
+            op=operator.name,
+            source_index=operator.index,
+            macs=operator.macs,
+            output_tensors=operator.outputs,
+            output_bytes=tuple(model.tensors[index].nbytes for index in operator.outputs),
+        )
+        for number, operator in enumerate(model.operators)
+    )
