@@ -13,8 +13,6 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -23,6 +21,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, BoardBusyError, HarnessError, LockupError, TargetError, ToolMissingError
 from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
+from harness.virtual import counters
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 
@@ -70,12 +69,12 @@ def qemu_program() -> Path:
 class VirtualBoard:
     """One emulated board, started blank: nothing in its memory, its core stopped."""
 
-    def __init__(self, board: BoardType, where: Places, lock: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, board: BoardType, where: Places, process: subprocess.Popen[bytes]) -> None:
         self.board = board
         self.serial = where.serial
         self._where = where
-        self._lock: int | None = lock
         self._process = process
+        self._stopped = False
 
     @classmethod
     def start(
@@ -109,9 +108,11 @@ class VirtualBoard:
                 )
         except BaseException:
             where.clear()
-            os.close(lock)
             raise
-        self = cls(board, where, lock, process)
+        finally:
+            # From here on the guard alone holds the lock: it is free once the emulator is gone, not before, not later.
+            os.close(lock)
+        self = cls(board, where, process)
         try:
             self._register(board.emulator, deadline, options)
         except BaseException:
@@ -182,7 +183,7 @@ class VirtualBoard:
     @property
     def alive(self) -> bool:
         """Whether the emulator runs."""
-        return self._lock is not None and self._process.poll() is None
+        return not self._stopped and self._process.poll() is None
 
     def pid(self) -> int:
         """Process id of the emulator itself; it is the guard's only child.
@@ -207,7 +208,7 @@ class VirtualBoard:
 
     def failure(self, patience: float = 1.0) -> HarnessError | None:
         """Why the emulator ended, or None when it still runs after `patience` seconds."""
-        if self._lock is None:
+        if self._stopped:
             return None
         try:
             status = self._process.wait(patience)
@@ -234,14 +235,17 @@ class VirtualBoard:
 
     def stop(self) -> None:
         """End the emulator and remove what it left. May be called more than once."""
-        if self._lock is None:
+        if self._stopped:
             return
-        lock, self._lock = self._lock, None
-        try:
-            end_guarded(self._process)
-            self._where.clear()
-        finally:
-            os.close(lock)
+        self._stopped = True
+        end_guarded(self._process)
+        # Whoever has taken the serial since the emulator ended has cleared what it left.
+        lock = try_lock(self._where.lock)
+        if lock is not None:
+            try:
+                self._where.clear()
+            finally:
+                os.close(lock)
 
 
 def _command(
@@ -262,9 +266,6 @@ def _command(
 
 
 def _plugin(board: BoardType, where: Places) -> list[str]:
-    if find_spec("harness.virtual.counters") is None:
-        return []
-    counters = import_module("harness.virtual.counters")
     arguments = counters.plugin_args(board, where.directory / "pages")
     return ["-plugin", f"{counters.plugin_path()},{arguments}"]
 
