@@ -14,6 +14,8 @@ static uint32_t active_slots;
 static bool active_observer;
 static uint32_t start_cycles;
 static uint64_t start_observed[HAL_OBSERVER_MAX];
+static uint64_t end_observed[HAL_OBSERVER_MAX];
+static uint64_t bias[HAL_OBSERVER_MAX];
 static counter_self_test_t test;
 
 static void spin(void) {
@@ -88,6 +90,7 @@ uint32_t counters_configure(counter_column_t *columns, uint32_t count) {
     active = columns;
     active_count = count;
     active_observer = false;
+    memset(bias, 0, sizeof(bias));
     for (uint32_t i = 0; i < count; i++) {
         counter_column_t *column = &columns[i];
 
@@ -123,7 +126,6 @@ void counters_begin(void) {
 
 void counters_end(uint32_t *row) {
     const uint32_t cycles = hal_cycles() - start_cycles;
-    static uint64_t observed[HAL_OBSERVER_MAX];
     static uint32_t events[HAL_EVENT_SLOTS_MAX];
     uint32_t wrapped = 0u;
     uint32_t overflow = 0u;
@@ -133,7 +135,7 @@ void counters_end(uint32_t *row) {
         wrapped = hal_events_stop(active_slots, events);
     }
     if (active_observer) {
-        hal_observer_read(observed);
+        hal_observer_read(end_observed);
     }
     for (uint32_t i = 0; i < active_count; i++) {
         const counter_column_t *column = &active[i];
@@ -144,7 +146,7 @@ void counters_end(uint32_t *row) {
         if (column->source == COUNTER_CYCLES) {
             *row++ = cycles;
         } else if (column->source == COUNTER_OBSERVER) {
-            const uint64_t delta = observed[column->id] - start_observed[column->id];
+            const uint64_t delta = end_observed[column->id] - start_observed[column->id] - bias[column->id];
 
             *row++ = (uint32_t)delta;
             *row++ = (uint32_t)(delta >> 32);
@@ -154,4 +156,10 @@ void counters_end(uint32_t *row) {
         }
     }
     *row = overflow;
+}
+
+void counters_keep_bias(void) {
+    for (uint32_t i = 0; i < HAL_OBSERVER_MAX; i++) {
+        bias[i] = end_observed[i] - start_observed[i];
+    }
 }

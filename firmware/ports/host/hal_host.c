@@ -32,6 +32,9 @@ static bool cycles_on;
 static uint16_t events[FAKE_SLOTS];
 static uint64_t observed;
 
+/* An engine under test adds what it did; the observer sees it. */
+uint32_t hal_host_work;
+
 void hal_transport_init(void) {}
 
 void hal_transport_write(const void *data, uint32_t bytes) {
@@ -122,7 +125,8 @@ const char *hal_observer_name(uint32_t index) {
 }
 
 void hal_observer_read(uint64_t *values) {
-    observed += 5u;
+    observed += 2u + hal_host_work;
+    hal_host_work = 0u;
     values[0] = observed;
     values[1] = observed << 32;
 }
