@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from harness.bench.local import LocalBoard, LocalProvider
 from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest
@@ -58,6 +58,11 @@ class BenchFile(_Record):
     version: Literal[1]
     virtual: Literal["on-demand", "off"] = "on-demand"
     boards: list[BenchEntry] = Field(default_factory=list)
+
+    @field_validator("virtual", mode="before")
+    @classmethod
+    def _off_is_false_in_yaml(cls, value: object) -> object:
+        return "off" if value is False else value
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,9 @@ def load_bench(path: Path | None = None) -> Bench:
     try:
         file = BenchFile.model_validate(document.value)
     except ValidationError as fault:
-        raise explain(fault, BenchFile, [document], BenchFileError, "The bench") from None
+        error = explain(fault, BenchFile, [document], BenchFileError, "The bench")
+        error.todo = "Correct this line; `harness bench init` writes a file to start from."
+        raise error from None
     types = board_types()
     _check(file, types, document)
     return _bench(file, types, path)
