@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ class Tflm:
     """tflite-micro through the class under its Python interface, the only one that gives every tensor."""
 
     def __init__(self, data: bytes, layers: bool) -> None:
-        from tflite_micro import runtime
-
+        runtime: Any = import_module("tflite_micro").runtime
         kind = runtime.InterpreterConfig
         self.inner = runtime.Interpreter.from_bytes(
             data,
@@ -47,11 +47,10 @@ class LiteRt:
     """LiteRT with its reference kernels."""
 
     def __init__(self, data: bytes, layers: bool) -> None:
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-        self.inner = Interpreter(
+        litert: Any = import_module("ai_edge_litert.interpreter")
+        self.inner = litert.Interpreter(
             model_content=data,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+            experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
             experimental_preserve_all_tensors=layers,
         )
         self.inner.allocate_tensors()
@@ -71,8 +70,7 @@ class LiteRt:
 
 def main(model: Path, work: Path) -> None:
     """Run everything the request asks for."""
-    import tflite
-
+    tflite: Any = import_module("tflite")
     request = json.loads((work / "request.json").read_text())
     data = model.read_bytes()
     graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)

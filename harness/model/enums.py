@@ -15,7 +15,8 @@ DTYPES = (
 BITS = MappingProxyType(
     {
         "float32": 32, "float16": 16, "int32": 32, "uint8": 8, "int64": 64, "bool": 8, "int16": 16, "complex64": 64,
-        "int8": 8, "float64": 64, "complex128": 128, "uint64": 64, "uint32": 32, "uint16": 16, "int4": 4, "bfloat16": 16,
+        "int8": 8, "float64": 64, "complex128": 128, "uint64": 64, "uint32": 32, "uint16": 16, "int4": 4,
+        "bfloat16": 16,
     }
 )  # fmt: skip
 """Bits of an element; strings, resources and variants have no fixed size."""

@@ -44,7 +44,7 @@ def load_model(path: Path | str) -> Model:
 def read_model(data: bytes, path: Path = Path("model.tflite")) -> Model:
     """Read a model from the bytes of a file; `path` names it in errors. Raises as `load_model` does."""
     verify(data, path.name)
-    root = tflite.Model.GetRootAsModel(data, 0)
+    root: Any = tflite.Model.GetRootAsModel(data, 0)  # type: ignore[no-untyped-call]
     reader = _Reader(root, path.name)
     return Model(
         path=path,

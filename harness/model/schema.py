@@ -1,8 +1,8 @@
 """The tables of a `.tflite` file: names, fields in id order, and types. Facts of the public TFLite schema, version 3.
 
-One notation serves the verifier, the reader and the writer. A field is `name:type`; `u8` to `i64`, `f32` and `bool` are
-scalars, `str` is a string, `Name` a table, `[x]` a vector, `<Name` a union, which takes two field ids: its type, then its
-value. Operators whose option tables are not listed are walked as opaque tables.
+One notation serves the verifier, the reader and the writer. A field is `name:type`; `u8` to `i64`, `f32` and `bool`
+are scalars, `str` is a string, `Name` a table, `[x]` a vector, `<Name` a union, which takes two field ids: its type,
+then its value. Operators whose option tables are not listed are walked as opaque tables.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class Tensor:
 class Operator:
     """One operator.
 
-    `inputs` are tensor indices, -1 for an optional one that is left out; `options` are plain values by schema name, with
-    `padding` and `fused_activation_function` as words; `macs` counts multiply-accumulates, 0 where there are none.
+    `inputs` are tensor indices, -1 for an optional one that is left out; `options` are plain values by schema name,
+    with `padding` and `fused_activation_function` as words; `macs` counts multiply-accumulates, 0 where there are none.
     """
 
     index: int

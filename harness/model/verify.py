@@ -1,8 +1,8 @@
 """Walks a whole `.tflite` file before anything reads it.
 
-Python's flatbuffers package checks nothing: an offset out of the file surfaces as whatever `struct` raises, when the part
-is first touched. After `verify` returned, every table, vector and string that the schema knows lies inside the file, is
-aligned, and is not so often referred to that reading it would explode. Rules: the FlatBuffers binary format.
+Python's flatbuffers package checks nothing: an offset out of the file surfaces as whatever `struct` raises, when the
+part is first touched. After `verify` returned, every table, vector and string that the schema knows lies inside the
+file, is aligned, and is not so often referred to that reading it would explode. Rules: the FlatBuffers binary format.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.engines.aot.lowering import Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.lowering import Call, Kernel, KernelConfig, OpView, Value
 from harness.engines.aot.ops.weighted import output_range
 from harness.engines.aot.ops.windows import window
 
@@ -17,7 +17,7 @@ def _pool(op: OpView, kernel: Kernel) -> Call:
     place = window(op, (op.positive("filter_height"), op.positive("filter_width")))
     if place["in_channels"] != place["out_channels"]:
         op.refuse(f"{place['in_channels']} input channels become {place['out_channels']}")
-    fields = {"window": place, **output_range(op, op.affine(y, "the output"))}
+    fields: dict[str, Value] = {"window": place, **output_range(op, op.affine(y, "the output"))}
     return Call(kernel, fields, inputs=(x.index,), outputs=(y.index,))
 
 

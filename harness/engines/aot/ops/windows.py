@@ -11,7 +11,10 @@ MAX_REACH = 1 << 20
 
 
 def window(op: OpView, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)) -> Mapping[str, int]:
-    """Fields of `nn_window_t` for the operator's first input and its output; kernel and dilation are (height, width)."""
+    """Fields of `nn_window_t` for the operator's first input and its output.
+
+    `kernel` and `dilation` are (height, width).
+    """
     batches, in_h, in_w, in_channels = op.shape4(op.input(0), "the input")
     out_batches, out_h, out_w, out_channels = op.shape4(op.output(), "the output")
     padding = op.option("padding")
