@@ -96,7 +96,7 @@ class StreamParser:
             return self._start(raw, at)
         count = (len(raw) - at) // 4
         words = raw[at : at + 4 * count].view(WORD)
-        counters = raw[at + 2 : at + 4 * count : 4] >> 2
+        counters = _counters(raw, at, count)
         fault = _first_break(counters, expected)
         if fault is None:
             take = count if final else max(count - SUSPECT, 0)
@@ -182,6 +182,11 @@ class StreamParser:
 _NONE: Words = np.empty(0, WORD)
 
 
+def _counters(raw: NDArray[np.uint8], at: int, count: int) -> NDArray[np.uint8]:
+    """Sample counters of `count` words from byte `at` on."""
+    return np.right_shift(raw[at + 2 : at + 4 * count : 4], np.uint8(2), dtype=np.uint8)
+
+
 def _first_break(counters: NDArray[np.uint8], expected: int) -> int | None:
     """Index of the first word whose counter is not one above its predecessor's."""
     if len(counters) == 0:
@@ -211,9 +216,7 @@ def _find_alignment(raw: NDArray[np.uint8], start: int) -> int | None:
 
 
 def _first_run(raw: NDArray[np.uint8], start: int, stop: int) -> int | None:
-    counters = raw[start + 2 : stop : 4] >> 2
-    whole = (stop - start) // 4
-    counters = counters[:whole]
+    counters = _counters(raw, start, max(stop - start, 0) // 4)
     if len(counters) < RUN:
         return None
     good = ((counters[1:] - counters[:-1]) & COUNTER_MASK) == 1
@@ -312,7 +315,7 @@ def _spread(changes: NDArray[np.int64], since: int, count: int) -> NDArray[np.in
         return early
     places = (changes[:, None] + np.arange(MARKED)).ravel()
     places = np.concatenate((early, places[places < count]))
-    if len(changes) > 1 and int(np.diff(changes).min()) < MARKED or len(early):
+    if len(early) or (len(changes) > 1 and int(np.diff(changes).min()) < MARKED):
         places = np.unique(places)
     return places
 
