@@ -84,11 +84,12 @@ def _config_header(model: Model, options: EngineOptions) -> str:
 #define ENGINE_INPUT_BYTES {total(model.inputs)}
 #define ENGINE_OUTPUT_BYTES {total(model.outputs)}
 
+/* Whole cache lines: what one layer reads never moves against the lines when another layer changes. */
 #ifndef ENGINE_ARENA
-#define ENGINE_ARENA __attribute__((section("{options.arena_section}"), aligned(16)))
+#define ENGINE_ARENA __attribute__((section("{options.arena_section}"), aligned(32)))
 #endif
 #ifndef ENGINE_WEIGHTS
-#define ENGINE_WEIGHTS __attribute__((section("{options.weights_section}"), aligned(4)))
+#define ENGINE_WEIGHTS __attribute__((section("{options.weights_section}"), aligned(32)))
 #endif
 
 #endif
