@@ -159,7 +159,7 @@ class CacheModel(_Record):
 class Emulator(_Record):
     """What stands in for the board. Only the virtual bench reads this.
 
-    `tcm` are ranges of tightly coupled data memory, as pairs like `cacheable`; `bus_bytes` is what one bus access moves.
+    `tcm` are ranges of tightly coupled data memory, in pairs as in `cacheable`; one bus access moves `bus_bytes`.
     """
 
     machine: str

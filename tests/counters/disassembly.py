@@ -82,31 +82,35 @@ def read_listing(listing: str) -> dict[int, Text]:
     return found
 
 
+def _each(kind: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), kind)
+
+
 _EXACT: dict[str, str] = {
-    **dict.fromkeys(["b"], "branch"),
-    **dict.fromkeys(["bl"], "call"),
-    **dict.fromkeys(["blx", "blxns"], "call_indirect"),
-    **dict.fromkeys(["cbz", "cbnz"], "branch_compare"),
-    **dict.fromkeys(["tbb", "tbh"], "table_branch"),
-    **dict.fromkeys(["dls", "dlstp"], "loop_start"),
-    **dict.fromkeys(["wls", "wlstp"], "loop_while"),
-    **dict.fromkeys(["le", "letp"], "loop_end"),
+    **_each("branch", "b"),
+    **_each("call", "bl"),
+    **_each("call_indirect", "blx blxns"),
+    **_each("branch_compare", "cbz cbnz"),
+    **_each("table_branch", "tbb tbh"),
+    **_each("loop_start", "dls dlstp"),
+    **_each("loop_while", "wls wlstp"),
+    **_each("loop_end", "le letp"),
     "lctp": "loop_clear",
-    **dict.fromkeys(["bf", "bfx", "bfl", "bflx", "bfcsel"], "branch_future"),
-    **dict.fromkeys("nop yield wfe wfi sev sevl hint esb csdb dbg pld pldw pli pac aut bti pacbti".split(), "hint"),
-    **dict.fromkeys("dmb dsb isb sb ssbb pssbb dfb".split(), "barrier"),
-    **dict.fromkeys("mrs msr cps cpsie cpsid clrex sg tt ttt tta ttat".split(), "system"),
-    **dict.fromkeys("udf svc bkpt hlt trap __brkdiv0".split(), "exception"),
-    **dict.fromkeys("mul muls smmul smmulr smuad smuadx smusd smusdx smull umull".split(), "multiply"),
-    **dict.fromkeys(["sdiv", "udiv"], "divide"),
-    **dict.fromkeys(["usad8", "usada8", "sel"], "dsp"),
-    **dict.fromkeys(["ldrd"], "load_double"),
-    **dict.fromkeys(["strd"], "store_double"),
-    **dict.fromkeys(["stm", "stmdb", "push"], "store_multiple"),
-    **dict.fromkeys(["vldmia", "vldmdb", "vpop", "fldmiax", "fldmdbx", "vlldm"], "fp_load_multiple"),
-    **dict.fromkeys(["vstmia", "vstmdb", "vpush", "fstmiax", "fstmdbx", "vlstm"], "fp_store_multiple"),
-    **dict.fromkeys(["vmrs", "vmsr", "vscclrm"], "fp_system"),
-    **dict.fromkeys(["vpst", "vpnot", "vctp"], "mve_predicate"),
+    **_each("branch_future", "bf bfx bfl bflx bfcsel"),
+    **_each("hint", "nop yield wfe wfi sev sevl hint esb csdb dbg pld pldw pli pac aut bti pacbti"),
+    **_each("barrier", "dmb dsb isb sb ssbb pssbb dfb"),
+    **_each("system", "mrs msr cps cpsie cpsid clrex sg tt ttt tta ttat"),
+    **_each("exception", "udf svc bkpt hlt trap __brkdiv0"),
+    **_each("multiply", "mul muls smmul smmulr smuad smuadx smusd smusdx smull umull"),
+    **_each("divide", "sdiv udiv"),
+    **_each("dsp", "usad8 usada8 sel"),
+    **_each("load_double", "ldrd"),
+    **_each("store_double", "strd"),
+    **_each("store_multiple", "stm stmdb push"),
+    **_each("fp_load_multiple", "vldmia vldmdb vpop fldmiax fldmdbx vlldm"),
+    **_each("fp_store_multiple", "vstmia vstmdb vpush fstmiax fstmdbx vlstm"),
+    **_each("fp_system", "vmrs vmsr vscclrm"),
+    **_each("mve_predicate", "vpst vpnot vctp"),
 }
 
 _COPROCESSOR = re.compile(r"(cdp|ldc|stc|mcr|mrc|mcrr|mrrc|cx[123]d?a?)2?l?$")
@@ -126,14 +130,14 @@ _ALU = re.compile(
     r"(lsll|lsrl|asrl|sqshl|sqshll|srshr|srshrl|uqshl|uqshll|urshr|urshrl|sqrshr|sqrshrl|uqrshl|uqrshll)$"
 )
 _FP_KINDS = {
-    **dict.fromkeys("vadd vsub vabs vneg vcmp vcmpe vcvt vcvtb vcvtt vcvtr vcvta vcvtm vcvtn vcvtp".split(), "fp_alu"),
-    **dict.fromkeys("vrinta vrintm vrintn vrintp vrintr vrintx vrintz vmaxnm vminnm vjcvt".split(), "fp_alu"),
-    **dict.fromkeys("vseleq vselge vselgt vselvs".split(), "fp_alu"),
-    **dict.fromkeys(["vmul", "vnmul"], "fp_multiply"),
-    **dict.fromkeys("vmla vmls vnmla vnmls vfma vfms vfnma vfnms".split(), "fp_mac"),
+    **_each("fp_alu", "vadd vsub vabs vneg vcmp vcmpe vcvt vcvtb vcvtt vcvtr vcvta vcvtm vcvtn vcvtp"),
+    **_each("fp_alu", "vrinta vrintm vrintn vrintp vrintr vrintx vrintz vmaxnm vminnm vjcvt"),
+    **_each("fp_alu", "vseleq vselge vselgt vselvs"),
+    **_each("fp_multiply", "vmul vnmul"),
+    **_each("fp_mac", "vmla vmls vnmla vnmls vfma vfms vfnma vfnms"),
     "vdiv": "fp_divide",
     "vsqrt": "fp_sqrt",
-    **dict.fromkeys(["vmov", "vmovx", "vins"], "fp_move"),
+    **_each("fp_move", "vmov vmovx vins"),
     "vldr": "fp_load",
     "vstr": "fp_store",
 }
@@ -251,7 +255,7 @@ def unpredictable(text: Text) -> bool:
 def kind_of(text: Text) -> str | None:
     """The kind an instruction's text tells, None when it tells none."""
     full, _, suffix = text.mnemonic.partition(".")
-    if re.match(rf"b({CONDITIONS})$", full) and full not in ("bls", "blo") or full in ("bls", "blo"):
+    if re.match(rf"b({CONDITIONS})$", full):
         return "branch_conditional"
     suffix = "" if suffix in ("w", "n") else suffix
     kind = _by_name(full, suffix, text.operands)

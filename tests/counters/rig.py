@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.board.descriptor import BoardType, load_board_type
 from harness.core.deadline import Deadline
+from harness.core.errors import TargetError
 from harness.core.proc import end_guarded, spawn_guarded
 from harness.virtual import counters
 from harness.virtual.qmp import QmpClient
@@ -48,20 +49,22 @@ def build(board: BoardType, source: str, directory: Path, *, flags: Sequence[str
     if pages.pmu is not None:
         defines.append(f"-DPMU_PAGE={pages.pmu:#x}u")
     elf = directory / "probe.elf"
-    subprocess.run(
-        ["arm-none-eabi-gcc", *board.core.cpuflags, "-std=gnu11", "-O2", "-ffreestanding", "-nostartfiles"]
-        + ["-Wall", "-Werror", f"-I{FIRMWARE}", *defines, *flags, "-Wl,-T", str(directory / "link.ld")]
-        + ["-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", "--specs=nosys.specs", "-nostdlib"]
-        + [str(FIRMWARE / "probe.c"), str(directory / "body.c"), "-lgcc", "-o", str(elf)],
-        check=True,
-        timeout=SECONDS,
-    )
+    words = ["arm-none-eabi-gcc", *board.core.cpuflags, "-std=gnu11", "-O2", "-ffreestanding", "-nostartfiles"]
+    words += ["-nostdlib", "-Wall", "-Werror", f"-I{FIRMWARE}", *defines, *flags]
+    words += ["-Wl,-T", str(directory / "link.ld"), "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"]
+    words += [str(FIRMWARE / "probe.c"), str(directory / "body.c"), "-lgcc", "-o", str(elf)]
+    subprocess.run(words, check=True, timeout=SECONDS)
     return elf
 
 
 def _numbers(text: str, base: int) -> dict[str, int]:
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line and ":" not in line)
     return {name: int(value, base) for name, value in pairs}
+
+
+def read_summary(file: Path) -> dict[str, int]:
+    """The raw counts and quantities that the plugin wrote."""
+    return _numbers(file.read_text(), 10)
 
 
 def command(board: BoardType, elf: Path, directory: Path, plugin: str | None) -> list[str]:
@@ -82,9 +85,19 @@ def run(board: BoardType, elf: Path, *, options: str = "") -> Run:
         arguments = counters.plugin_args(board, directory / "pages", summary=directory / "summary")
         plugin = f"{counters.plugin_path()},{arguments}" + (f",{options}" if options else "")
         output = execute(board, command(board, elf, directory, plugin), directory)
-        return Run(_numbers(output, 16), _numbers((directory / "summary").read_text(), 10), output)
+        return Run(_numbers(output, 16), read_summary(directory / "summary"), output)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _control(process: subprocess.Popen[bytes], socket: Path, deadline: Deadline) -> QmpClient:
+    while True:
+        assert process.poll() is None, process.stdout and process.stdout.read().decode()
+        deadline.check("the emulator has no control socket yet")
+        with suppress(TargetError):  # there, but not yet listening
+            if socket.exists():
+                return QmpClient(socket, deadline)
+        time.sleep(0.002)
 
 
 def execute(board: BoardType, words: Sequence[str], directory: Path) -> str:
@@ -92,12 +105,8 @@ def execute(board: BoardType, words: Sequence[str], directory: Path) -> str:
     deadline = Deadline(SECONDS, "the test program to end", board.name)
     process = spawn_guarded(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        while not (directory / "qmp").exists():
-            assert process.poll() is None, process.stdout and process.stdout.read().decode()
-            deadline.check("the emulator has no control socket yet")
-            time.sleep(0.002)
         assert board.emulator is not None
-        with QmpClient(directory / "qmp", deadline) as qmp:
+        with _control(process, directory / "qmp", deadline) as qmp:
             pages = {name: address for name, address in board.emulator.pages.model_dump().items() if address}
             lines = [f"{name}={qmp.host_address(address):#x}\n" for name, address in pages.items()]
             (directory / "pages").write_text("".join(lines))

@@ -159,7 +159,7 @@ static void add_vector(kind_t kind, uint32_t flags) {
             add_executed(rules[i].quantity, kind);
         }
     }
-    if ((flags & (KF_LOAD | KF_STORE)) != 0u) {
+    if ((flags & KF_MVE) != 0u && (flags & (KF_LOAD | KF_STORE)) != 0u) {
         add_vector_memory(kind, flags);
     }
 }
@@ -218,4 +218,13 @@ uint64_t counters_value(quantity_t quantity) {
         value += sums[quantity].terms[i].weight * (int64_t)counters_slots[sums[quantity].terms[i].slot];
     }
     return (uint64_t)value;
+}
+
+const char *quantity_name(quantity_t quantity) {
+    static const char *const names[Q_COUNT] = {
+#define X(identifier, name) name,
+        QUANTITIES(X)
+#undef X
+    };
+    return names[quantity];
 }

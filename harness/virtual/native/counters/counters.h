@@ -34,53 +34,59 @@ enum {
     SLOT_COUNT
 };
 
+/* X(identifier, name) */
+#define QUANTITIES(X)                                                                                        \
+    X(INSTRUCTIONS, "instructions")                                                                          \
+    X(CYCLES, "cycles")                                                                                      \
+    X(LOADS, "loads")                                                                                        \
+    X(STORES, "stores")                                                                                      \
+    X(BRANCHES, "branches")                                                                                  \
+    X(MVE, "mve")                                                                                            \
+    X(CACHE_ACCESSES, "cache_accesses")                                                                      \
+    X(CACHE_MISSES, "cache_misses")                                                                          \
+    X(ENERGY, "energy")                                                                                      \
+    X(CACHE_READS, "cache_reads")                                                                            \
+    X(CACHE_READ_MISSES, "cache_read_misses")                                                                \
+    X(CACHE_WRITE_BACKS, "cache_write_backs")                                                                \
+    X(PC_WRITES, "pc_writes")                                                                                \
+    X(IMMEDIATE_BRANCHES, "immediate_branches")                                                              \
+    X(RETURNS, "returns")                                                                                    \
+    X(UNALIGNED, "unaligned")                                                                                \
+    X(MEMORY_ACCESSES, "memory_accesses")                                                                    \
+    X(BUS_ACCESSES, "bus_accesses")                                                                          \
+    X(TCM_ACCESSES, "tcm_accesses")                                                                          \
+    X(STALL_FRONTEND, "stall_frontend")                                                                      \
+    X(STALL_BACKEND, "stall_backend")                                                                        \
+    X(STALL, "stall")                                                                                        \
+    X(LOOP_ENDS, "loop_ends")                                                                                \
+    X(MVE_FP, "mve_fp")                                                                                      \
+    X(MVE_FP_HALF, "mve_fp_half")                                                                            \
+    X(MVE_FP_SINGLE, "mve_fp_single")                                                                        \
+    X(MVE_FP_MAC, "mve_fp_mac")                                                                              \
+    X(MVE_INT, "mve_int")                                                                                    \
+    X(MVE_INT_MAC, "mve_int_mac")                                                                            \
+    X(MVE_LDST, "mve_ldst")                                                                                  \
+    X(MVE_LOADS, "mve_loads")                                                                                \
+    X(MVE_STORES, "mve_stores")                                                                              \
+    X(MVE_LDST_CONTIGUOUS, "mve_ldst_contiguous")                                                            \
+    X(MVE_LOADS_CONTIGUOUS, "mve_loads_contiguous")                                                          \
+    X(MVE_STORES_CONTIGUOUS, "mve_stores_contiguous")                                                        \
+    X(MVE_LDST_SCATTERED, "mve_ldst_scattered")                                                              \
+    X(MVE_LOADS_SCATTERED, "mve_loads_scattered")                                                            \
+    X(MVE_STORES_SCATTERED, "mve_stores_scattered")                                                          \
+    X(MVE_LDST_MULTIPLE, "mve_ldst_multiple")                                                                \
+    X(MVE_LOADS_MULTIPLE, "mve_loads_multiple")                                                              \
+    X(MVE_STORES_MULTIPLE, "mve_stores_multiple")                                                            \
+    X(MVE_REDUCE, "mve_reduce")                                                                              \
+    X(MVE_REDUCE_FP, "mve_reduce_fp")                                                                        \
+    X(MVE_REDUCE_INT, "mve_reduce_int")                                                                      \
+    X(MVE_STALL, "mve_stall")
+
 typedef enum quantity {
-    Q_INSTRUCTIONS,
-    Q_CYCLES,
-    Q_LOADS,
-    Q_STORES,
-    Q_BRANCHES,
-    Q_MVE,
-    Q_CACHE_ACCESSES,
-    Q_CACHE_MISSES,
-    Q_ENERGY,
-    Q_CACHE_READS,
-    Q_CACHE_READ_MISSES,
-    Q_CACHE_WRITE_BACKS,
-    Q_PC_WRITES,
-    Q_IMMEDIATE_BRANCHES,
-    Q_RETURNS,
-    Q_UNALIGNED,
-    Q_MEMORY_ACCESSES,
-    Q_BUS_ACCESSES,
-    Q_TCM_ACCESSES,
-    Q_STALL_FRONTEND,
-    Q_STALL_BACKEND,
-    Q_STALL,
-    Q_LOOP_ENDS,
-    Q_MVE_FP,
-    Q_MVE_FP_HALF,
-    Q_MVE_FP_SINGLE,
-    Q_MVE_FP_MAC,
-    Q_MVE_INT,
-    Q_MVE_INT_MAC,
-    Q_MVE_LDST,
-    Q_MVE_LOADS,
-    Q_MVE_STORES,
-    Q_MVE_LDST_CONTIGUOUS,
-    Q_MVE_LOADS_CONTIGUOUS,
-    Q_MVE_STORES_CONTIGUOUS,
-    Q_MVE_LDST_SCATTERED,
-    Q_MVE_LOADS_SCATTERED,
-    Q_MVE_STORES_SCATTERED,
-    Q_MVE_LDST_MULTIPLE,
-    Q_MVE_LOADS_MULTIPLE,
-    Q_MVE_STORES_MULTIPLE,
-    Q_MVE_REDUCE,
-    Q_MVE_REDUCE_FP,
-    Q_MVE_REDUCE_INT,
-    Q_MVE_STALL,
-    Q_COUNT
+#define X(identifier, name) Q_##identifier,
+    QUANTITIES(X)
+#undef X
+        Q_COUNT
 } quantity_t;
 
 /* Modelled costs: cycles or femtojoules. */
@@ -96,6 +102,7 @@ typedef struct costs {
 /* Prepares the weights. `bus_beats` is how many bus accesses move a cache line. */
 void counters_prepare(const costs_t *cycles, const costs_t *energy, uint32_t bus_beats);
 uint64_t counters_value(quantity_t quantity);
+const char *quantity_name(quantity_t quantity);
 
 /* The slots, for code that adds to them at run time. */
 extern uint64_t *counters_slots;

@@ -30,8 +30,7 @@ void host_count(host_insn_t *insn, unsigned slot, uint64_t add);
 /* Calls at run time: before a block, before an instruction, after each of its accesses to memory. */
 void host_on_block(host_block_t *block, host_exec_fn function, void *data);
 void host_on_exec(host_insn_t *insn, host_exec_fn function, void *data);
-void host_on_read(host_insn_t *insn, host_access_fn function, void *data);
-void host_on_write(host_insn_t *insn, host_access_fn function, void *data);
+void host_on_access(host_insn_t *insn, host_access_fn function, void *data);
 
 void host_say(const char *text);
 

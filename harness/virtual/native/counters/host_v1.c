@@ -59,12 +59,12 @@ void host_on_exec(host_insn_t *insn, host_exec_fn function, void *data) {
     qemu_plugin_register_vcpu_insn_exec_cb(raw(insn), function, QEMU_PLUGIN_CB_NO_REGS, data);
 }
 
-void host_on_read(host_insn_t *insn, host_access_fn function, void *data) {
-    qemu_plugin_register_vcpu_mem_cb(raw(insn), function, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, data);
-}
-
-void host_on_write(host_insn_t *insn, host_access_fn function, void *data) {
-    qemu_plugin_register_vcpu_mem_cb(raw(insn), function, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, data);
+/*
+ * Some emulators of this interface version mix up the direction asked for: "reads" comes after stores. So
+ * both are asked for; what an instruction does is known from its decoding.
+ */
+void host_on_access(host_insn_t *insn, host_access_fn function, void *data) {
+    qemu_plugin_register_vcpu_mem_cb(raw(insn), function, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, data);
 }
 
 void host_say(const char *text) {

@@ -165,11 +165,7 @@ static void watch_memory(host_insn_t *insn, const decoded_t *decoded, bool condi
         read = on_conditional_read;
         write = on_conditional_write;
     }
-    if ((flags & KF_LOAD) != 0u) {
-        host_on_read(insn, read, pack(decoded));
-    } else {
-        host_on_write(insn, write, pack(decoded));
-    }
+    host_on_access(insn, (flags & KF_LOAD) != 0u ? read : write, pack(decoded));
 }
 
 static void count(host_insn_t *insn, const decoded_t *decoded, bool conditional, uint32_t behind) {
@@ -269,7 +265,7 @@ void plugin_end(void) {
         }
     }
     for (quantity_t quantity = 0; quantity < Q_COUNT; quantity++) {
-        fprintf(stream, "quantity.%d=%" PRIu64 "\n", (int)quantity, counters_value(quantity));
+        fprintf(stream, "%s=%" PRIu64 "\n", quantity_name(quantity), counters_value(quantity));
     }
     fclose(stream);
 }
