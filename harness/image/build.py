@@ -186,7 +186,7 @@ def _write_inputs(
         data = Path(given[number]).read_bytes() if given else bytes(tensor.nbytes)
         if len(data) != tensor.nbytes:
             raise UsageError(
-                f"Input file {given[number]} has {len(data)} bytes, input {number} ({tensor.name}) takes {tensor.nbytes}.",
+                f"{given[number]} has {len(data)} bytes, input {number} ({tensor.name}) takes {tensor.nbytes}.",
                 why=f"Its shape is {list(tensor.shape)} of {tensor.dtype}.",
                 todo="Write the raw bytes of the tensor, without any header.",
             )

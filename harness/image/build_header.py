@@ -32,7 +32,7 @@ def build_header(plan: Plan, build_id: str, lifecycle: Lifecycle, timing_scope: 
     return "\n".join([*lines, "#endif", ""])
 
 
-def test_fault_flags(fault: str) -> tuple[str, ...]:
+def fault_flags(fault: str) -> tuple[str, ...]:
     """Compiler flags of the application for the setting `test-fault`, as `firmware/app/test_fault.h` reads them."""
     if fault == "none":
         return ()

@@ -8,10 +8,11 @@ leaves none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 from shutil import copyfile
+from threading import Event
 from typing import Any
 
 from harness.core.deadline import Deadline
@@ -92,15 +93,27 @@ def _digest(value: Any) -> str:
 def _compile_all(
     project: Project, keys: Mapping[str, str], store: ContentStore, deadline: Deadline
 ) -> tuple[tuple[Source, Path], ...]:
-    def one(unit: Source) -> Path:
-        return store.get_or_make(keys[unit.name], lambda directory: _compile(project, unit, directory, deadline))
+    failed = Event()
+
+    def one(unit: Source) -> Path | None:
+        if failed.is_set():
+            return None
+        try:
+            return store.get_or_make(keys[unit.name], lambda directory: _compile(project, unit, directory, deadline))
+        except BaseException:
+            failed.set()
+            raise
 
     pool = ThreadPoolExecutor(PARALLEL)
     try:
-        made = [pool.submit(one, unit) for unit in project.units]
-        return tuple((unit, future.result() / "unit.o") for unit, future in zip(project.units, made, strict=True))
+        futures = [pool.submit(one, unit) for unit in project.units]
+        for future in as_completed(futures):
+            future.result()
+        made = [future.result() for future in futures]
     finally:
+        failed.set()
         pool.shutdown(wait=True, cancel_futures=True)
+    return tuple((unit, path / "unit.o") for unit, path in zip(project.units, made, strict=True) if path is not None)
 
 
 def _compile(project: Project, unit: Source, directory: Path, deadline: Deadline) -> None:

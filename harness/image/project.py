@@ -13,7 +13,7 @@ from harness.board.descriptor import BoardType
 from harness.core.errors import BuildError
 from harness.core.hashing import sha256_file
 from harness.core.resources import data_dir
-from harness.image.build_header import FILE_NAME, test_fault_flags
+from harness.image.build_header import FILE_NAME, fault_flags
 from harness.plan.record import Plan
 from harness.plan.toolchain import Toolchain
 
@@ -121,7 +121,7 @@ class Project:
 
 def _name(path: Path, roots: Mapping[str, Path]) -> str:
     resolved = path.resolve()
-    for name, root in reversed(roots.items()):
+    for name, root in reversed(list(roots.items())):
         if resolved.is_relative_to(root):
             return f"{name}/{resolved.relative_to(root).as_posix()}"
     raise BuildError(f"{path} lies outside the directories of a build.", todo="Move it into firmware/ or the port.")
@@ -149,8 +149,10 @@ def firmware_project(
         *(generated / name for name in engine.sources if name.endswith(".c")),
         *engine.kernel_sources,
     ]
-    include_dirs = [firmware, firmware / "app", firmware / "hal", port, generated, *_engine_dirs(engine, generated)]
-    script_dirs = (port, firmware / "ports" / "common")
+    common = firmware / "ports" / "common"
+    include_dirs = [firmware, firmware / "app", firmware / "hal", port, common, generated]
+    include_dirs += _engine_dirs(engine, generated)
+    script_dirs = (port, common)
     units = tuple(Source(_name(path, roots), path.resolve()) for path in dict.fromkeys(paths))
     return Project(
         units=tuple(sorted(units, key=lambda unit: unit.name)),
@@ -164,7 +166,7 @@ def firmware_project(
             f"-{plan.settings['optimization']}",
             *plan.settings["compile-flags"],
         ),
-        app_flags=test_fault_flags(plan.settings["test-fault"]),
+        app_flags=fault_flags(plan.settings["test-fault"]),
         ldflags=(*board.core.cpuflags, *toolchain.spec.ldflags),
         toolchain=toolchain,
     )

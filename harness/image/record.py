@@ -13,7 +13,7 @@ from harness.core import strict_json
 from harness.core.errors import EvidenceError, PlanError
 from harness.core.hashing import semantic_hash, sha256_bytes, sha256_file
 from harness.core.paths import relative_to_root, resolve_inside
-from harness.image.build_header import FILE_NAME, LIFECYCLES, TIMING_SCOPES, Lifecycle, TimingScope, build_header
+from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, build_header
 from harness.image.elf import ElfFacts, MemoryUse, Region, read_elf
 from harness.image.engine_facts import EngineFacts
 from harness.plan.record import Plan

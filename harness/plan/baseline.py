@@ -1,4 +1,4 @@
-"""The fingerprint of everything the package itself puts into an image: firmware sources and the code that makes them."""
+"""The fingerprint of what the package itself puts into an image: firmware sources, and the code that makes sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def baseline_fingerprint(board: BoardType) -> str:
 
 def _entries(board: BoardType) -> Iterator[tuple[str, Path]]:
     firmware = data_dir("firmware")
-    yield from _tree("firmware/engine.h", firmware / "engine.h")
+    yield "firmware/engine.h", firmware / "engine.h"
     for part in SHARED_FIRMWARE:
         yield from _tree(f"firmware/{part}", firmware / part)
     yield from _tree("port", board.port_dir)

@@ -136,7 +136,7 @@ def compile_flags(value: Any) -> list[str]:
     Flags that name files, write further files, or contradict the board's core are refused, since a plan must give the
     same image everywhere.
     """
-    flags = words(r"-[fmD][A-Za-z0-9_][A-Za-z0-9_=,.+-]*", "flags of the form -f..., -m... or -D...")(value)
+    flags: list[str] = words(r"-[fmD][A-Za-z0-9_][A-Za-z0-9_=,.+-]*", "flags of the form -f..., -m... or -D...")(value)
     for item in flags:
         if item.startswith(_REFUSED_FLAGS):
             raise ValueError(

@@ -12,7 +12,8 @@ from harness.board.descriptor import BoardType, load_board_type
 from harness.core.errors import PlanError, SettingsError
 from harness.core.suggest import did_you_mean
 from harness.engines.base import EngineOptions, get_engine
-from harness.model.load import Model, load_model
+from harness.model.load import load_model
+from harness.model.types import Model
 from harness.plan.baseline import baseline_fingerprint
 from harness.plan.record import Plan, PlanModel, deep_freeze, thaw
 from harness.plan.settings import HOST_SETTINGS, resolve
@@ -91,11 +92,10 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
 
 def _open_model(path: Path, settings: Mapping[str, Any]) -> Model:
     engine = get_engine(str(settings["engine"]))
-    backends = tuple(getattr(engine, "backends", ("portable",)))
-    if settings["backend"] not in backends:
+    if settings["backend"] not in engine.backends:
         raise SettingsError(
             f"Engine {engine.name!r} has no backend {settings['backend']!r}.",
-            why=did_you_mean(str(settings["backend"]), backends),
+            why=did_you_mean(str(settings["backend"]), engine.backends),
         )
     loaded = load_model(path)
     engine.check(loaded, engine_options(settings))
