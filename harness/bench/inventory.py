@@ -67,9 +67,16 @@ class BenchFile(_Record):
 
 @dataclass(frozen=True)
 class Bench:
-    """What this host can reach. `path` is the bench.yaml it came from, None for the default bench."""
+    """What this host can reach.
+
+    Attributes:
+        providers: the sources of boards.
+        types: board types by name, as they were when the bench was loaded.
+        path: the bench.yaml it came from, None for the default bench.
+    """
 
     providers: tuple[BoardProvider, ...]
+    types: Mapping[str, BoardType]
     path: Path | None = None
 
     def boards(self) -> tuple[BoardInfo, ...]:
@@ -86,7 +93,7 @@ class Bench:
             BoardBusyError: all that match are held until the deadline; names the holders.
             BenchError: the board cannot be brought up.
         """
-        known = board_types()
+        known = self.types
         for name in request.board_types:
             if name not in known:
                 raise NoBoardError(
@@ -141,6 +148,7 @@ def load_bench(path: Path | None = None) -> Bench:
         path = Path(BENCH_FILE).absolute()
     if path is None:
         return _bench(BenchFile(version=1), board_types(), None)
+    path = path.absolute()
     document = load(path, BenchFileError)
     if not isinstance(document.value, dict):
         raise BenchFileError(f"{path} is not a mapping.", todo="`harness bench init` writes one to start from.")
@@ -196,10 +204,10 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
         if entry.probe == "virtual"
     ]
     emulated = any(board.source == "emulated" for board in types.values())
-    providers: list[BoardProvider] = [LocalProvider(local)] if local else []
+    providers: list[BoardProvider] = [LocalProvider(local, types)] if local else []
     if registered or (file.virtual == "on-demand" and emulated):
-        providers.append(VirtualProvider(registered, on_demand=file.virtual == "on-demand"))
-    return Bench(tuple(providers), path)
+        providers.append(VirtualProvider(types, registered, on_demand=file.virtual == "on-demand"))
+    return Bench(tuple(providers), types, path)
 
 
 def _library(root: Path, text: str | None) -> Path | None:

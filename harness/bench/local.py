@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.locks import SerialLock
 from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
 from harness.bench.waiting import lock_first_free
-from harness.board.descriptor import load_board_type
+from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import HarnessError, NoBoardError
 from harness.probe.jlink import JLinkProbe
@@ -28,9 +29,10 @@ class LocalBoard:
 class LocalHold:
     """A leased local board. There is no power switch here, so recovery is a reset through the probe."""
 
-    def __init__(self, board: LocalBoard) -> None:
+    def __init__(self, board: LocalBoard, board_type: BoardType) -> None:
         self.library = JLinkLibrary(board.library)
-        self._board = board
+        self._serial = board.serial
+        self._type = board_type
 
     def why_lost(self) -> HarnessError | None:
         """Unknown: a probe on a cable does not say why it went."""
@@ -38,9 +40,8 @@ class LocalHold:
 
     def recover(self, deadline: Deadline) -> None:
         """Reset the board through its probe; `ProbeError` when it does not answer."""
-        board_type = load_board_type(self._board.board_type)
-        with JLinkProbe(self._board.serial, self.library) as probe:
-            jlink = board_type.jlink
+        with JLinkProbe(self._serial, self.library) as probe:
+            jlink = self._type.jlink
             probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
             probe.reset()
             probe.halt(deadline)
@@ -50,12 +51,18 @@ class LocalHold:
 
 
 class LocalProvider:
-    """Hands out registered boards, one owner a serial across processes and users."""
+    """Hands out registered boards, one owner a serial across processes and users.
+
+    Args:
+        boards: what bench.yaml registers.
+        types: board types by name; those of `boards` are among them.
+    """
 
     name = "local"
 
-    def __init__(self, boards: tuple[LocalBoard, ...]) -> None:
+    def __init__(self, boards: tuple[LocalBoard, ...], types: Mapping[str, BoardType]) -> None:
         self._boards = boards
+        self._types = types
 
     def boards(self) -> tuple[BoardInfo, ...]:
         """The registered boards in the order of the file."""
@@ -85,8 +92,9 @@ class LocalProvider:
             raise NoBoardError("No local board matches.", todo="`harness boards` lists the bench.")
         info, lock = lock_first_free(matching, request, deadline)
         try:
-            hold = LocalHold(next(board for board in self._boards if board.serial == info.serial))
-            return BoardLease(info, load_board_type(info.board_type), hold, lock)
+            board_type = self._types[info.board_type]
+            hold = LocalHold(next(board for board in self._boards if board.serial == info.serial), board_type)
+            return BoardLease(info, board_type, hold, lock)
         except BaseException:
             lock.release()
             raise

@@ -14,13 +14,13 @@ A board's emulator lives no longer than the process that leased it, and its seri
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from harness.bench.locks import SerialLock, holder_text
 from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
 from harness.bench.waiting import lock_first_free
-from harness.board.descriptor import BoardType, board_types
+from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
 from harness.probe.library import JLinkLibrary
@@ -78,6 +78,7 @@ class VirtualProvider:
     """Emulated boards of every emulated type on demand, and those a bench.yaml registers.
 
     Args:
+        types: board types by name.
         registered: boards with a serial of their own.
         on_demand: whether emulated types without a registered board are started when asked for.
         options: how emulators are started.
@@ -87,11 +88,13 @@ class VirtualProvider:
 
     def __init__(
         self,
+        types: Mapping[str, BoardType],
         registered: Iterable[RegisteredVirtualBoard] = (),
         *,
         on_demand: bool = True,
         options: LaunchOptions | None = None,
     ) -> None:
+        self._types = types
         self._registered = tuple(registered)
         self._on_demand = on_demand
         self._options = options or LaunchOptions()
@@ -106,7 +109,7 @@ class VirtualProvider:
             *fixed,
             *(
                 BoardInfo(serial, name, self.name, "free", None, "virtual", "rtt", on_demand=True)
-                for name, board in board_types().items()
+                for name, board in self._types.items()
                 if board.source == "emulated" and (serial := first_serial(name)) not in taken
             ),
         )
@@ -127,14 +130,11 @@ class VirtualProvider:
             raise NoBoardError("No virtual board matches.", todo="`harness boards` lists the bench.")
         info, lock = self._lock(matching, request, deadline)
         try:
-            types = board_types()
-            options = LaunchOptions(
-                memory=self._options.memory,
-                counters=self._options.counters,
-                known_devices=tuple(sorted({board.jlink.device for board in types.values()})),
-            )
-            hold = VirtualHold(types[info.board_type], info.serial, options, deadline)
-            return BoardLease(info, types[info.board_type], hold, lock)
+            board_type = self._types[info.board_type]
+            known = tuple(sorted({board.jlink.device for board in self._types.values()}))
+            options = replace(self._options, known_devices=known)
+            hold = VirtualHold(board_type, info.serial, options, deadline)
+            return BoardLease(info, board_type, hold, lock)
         except BaseException:
             lock.release()
             raise
@@ -150,11 +150,5 @@ class VirtualProvider:
             for serial in range(info.serial, info.serial + (BLOCK - 1 if info.on_demand else 1)):
                 lock = SerialLock(serial)
                 if (serial == info.serial or serial not in fixed) and lock.acquire(text):
-                    return _renumbered(info, serial), lock
+                    return replace(info, serial=serial), lock
         raise BoardBusyError(f"All {BLOCK - 1} serials of {matching[-1].board_type} are in use on this host.")
-
-
-def _renumbered(info: BoardInfo, serial: int) -> BoardInfo:
-    return BoardInfo(
-        serial, info.board_type, info.provider, info.state, info.holder, info.probe, info.transport, info.on_demand
-    )

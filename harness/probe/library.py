@@ -7,6 +7,7 @@ at once, however many runs it makes.
 
 from __future__ import annotations
 
+import atexit
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -57,11 +58,19 @@ class LibraryPool:
         with self._lock:
             self._free.setdefault(choice, []).append(library)
 
+    def clear(self) -> None:
+        """Forget all copies that are not in use."""
+        with self._lock:
+            self._free.clear()
+
 
 @cache
 def shared_pool() -> LibraryPool:
     """The pool of this process: loaded libraries are a property of the process, not of whoever asked for them."""
-    return LibraryPool()
+    pool = LibraryPool()
+    # pylink removes the temporary file of a copy when that is collected, which at interpreter shutdown is too late.
+    atexit.register(pool.clear)
+    return pool
 
 
 def pylink() -> Any:

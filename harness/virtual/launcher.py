@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 QEMU = "qemu-system-arm"
 QEMU_VARIABLE = "HARNESS_QEMU"
 SOCKET_PATH_MAX = 107
+CLEAR_SECONDS = 0.1
 MemoryPath = Literal["auto", "qtest", "gdb"]
 
 
@@ -239,8 +240,10 @@ class VirtualBoard:
             return
         self._stopped = True
         end_guarded(self._process)
-        # Whoever has taken the serial since the emulator ended has cleared what it left.
-        lock = try_lock(self._where.lock)
+        # Whoever has taken the serial since the emulator ended has cleared what it left; a listing holds it for a moment.
+        patience = Deadline(CLEAR_SECONDS, "the lock of an ended emulator")
+        while (lock := try_lock(self._where.lock)) is None and not patience.expired:
+            time.sleep(0.002)
         if lock is not None:
             try:
                 self._where.clear()

@@ -83,6 +83,21 @@ def _brief_lock(path: Path) -> Iterator[bool]:
             os.close(fd)
 
 
+def _held(path: Path) -> bool:
+    """Whether somebody holds the lock. Asks with a shared lock, so that two who ask do not see each other."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def write_entry(where: Places, facts: Mapping[str, str | list[str]]) -> None:
     """Register a board in one step. A list becomes one line an item."""
     lines: list[str] = []
@@ -107,9 +122,8 @@ def registered() -> dict[int, dict[str, str]]:
         if not file.stem.isdigit():
             continue
         where = places(int(file.stem))
-        with _brief_lock(where.lock) as dead:
-            if not dead and (facts := read_entry(file)):
-                found[where.serial] = facts
+        if _held(where.lock) and (facts := read_entry(file)):
+            found[where.serial] = facts
     return found
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from harness.bench.inventory import Bench, load_bench
 from harness.bench.provider import LeaseRequest
+from harness.bench.virtual import VirtualHold
 from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, BoardBusyError, LockupError, ToolMissingError, WrongBoardError
 from harness.probe.library import JLinkLibrary
@@ -61,6 +62,7 @@ def registered_bench(tmp_path: Path) -> Iterator[Bench]:
 def test_a_lease_runs_an_image_and_leaves_nothing(board: str, bench: Bench, images: Images) -> None:
     with bench.lease(LeaseRequest((board,), holder="tests"), Deadline(20, "a board")) as lease:
         assert lease.board_type.name == lease.info.board_type == board
+        assert isinstance(lease._hold, VirtualHold)
         pid = lease._hold.emulator.pid()
         probe = lease.open_probe()
         assert lease.open_probe() is probe

@@ -6,6 +6,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ from harness.core.errors import (
 from harness.probe.base import Capability
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary, LibraryPool
+from harness.probe.rtt import RttTransport
 from tests.virtual.fixtures import Open, Start
 from tests.virtual.support import BOARDS, Image, python_child, read_exactly, read_until, within, write_all
 
@@ -41,7 +43,7 @@ def lcg_bytes(count: int) -> bytes:
     return bytes(out)
 
 
-def boot(probe: JLinkProbe, image: Image) -> object:
+def boot(probe: JLinkProbe, image: Image) -> RttTransport:
     probe.flash(image.elf, image.board_type)
     transport = probe.boot_rtt(image.rtt, Deadline(10, "RTT"))
     assert read_until(transport, b"\n") == image.greeting
@@ -304,10 +306,8 @@ def test_no_such_serial(library: JLinkLibrary, serial: int) -> None:
     assert "harness probes" in caught.value.todo
 
 
-def test_a_library_that_is_none(tmp_path: object, serial: int) -> None:
-    from pathlib import Path
-
-    file = Path(str(tmp_path)) / "libjlinkarm.so"
+def test_a_library_that_is_none(tmp_path: Path, serial: int) -> None:
+    file = tmp_path / "libjlinkarm.so"
     file.write_text("not a library")
     with pytest.raises(ProbeError, match="cannot be loaded"):
         JLinkProbe(serial, JLinkLibrary(file)).open()

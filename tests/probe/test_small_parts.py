@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from harness.board.descriptor import Memory, load_board_type
 from harness.core.errors import ProbeError
 from harness.probe.faults import FRAME, explain_fault, find_frame
+from harness.probe.library import pylink
 from harness.probe.listing import SEGGER_VENDOR, list_usb_probes
 from harness.probe.pylink_lock import holder_of, lock_file, remove_if_stale
 from harness.probe.segments import load_segments, symbol_address
@@ -121,9 +122,7 @@ def test_a_pylink_lock_of_a_process_that_does_not_hold_it_is_removed() -> None:
 
 @pytest.mark.usefixtures("pylink_locks")
 def test_a_pylink_lock_that_is_held_stays() -> None:
-    from pylink.jlock import JLock
-
-    lock = JLock(6)
+    lock = pylink().jlock.JLock(6)
     assert lock.acquire()
     assert not remove_if_stale(6)
     assert lock_file(6).exists()

@@ -5,24 +5,33 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
+import socket
 import struct
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pylink
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.board.descriptor import load_board_type
+from harness.core.deadline import Deadline
+from harness.core.errors import ProbeError
 from harness.core.files import atomic_write
 from harness.probe.jlink import JLinkProbe
+from harness.probe.library import JLinkLibrary
+from harness.probe.library import pylink as pylink_package
+from harness.virtual.launcher import VirtualBoard
 from harness.virtual.native_build import NATIVE_DIR, jlink_library
 from harness.virtual.registry import places
 from tests.virtual.fixtures import Open, Start
-from tests.virtual.support import BOARDS, Image, within
+from tests.virtual.support import BOARDS, Image, take_serial, within
 
+pylink = pylink_package()
 Images = Callable[..., Image]
 OPEN, FORMAT, WRITE = -268, -269, -270
 CODE, RAM = 0x0, 0x2000_0000
@@ -114,8 +123,6 @@ def test_breakpoints_and_registers(start: Start, open_probe: Open, images: Image
     assert jlink.register_write(5, 0x1234_5678) == 5 or probe.registers()["r5"] == 0x1234_5678
     handle = jlink.breakpoint_set(image.address("marker"))
     assert handle > 0 and jlink.num_active_breakpoints() == 1
-    from harness.core.deadline import Deadline
-
     transport = probe.boot_rtt(image.rtt, Deadline(5, "RTT"))
     transport.write(b"M\n")
     assert within(5, probe.halted) is not None
@@ -173,10 +180,6 @@ def test_what_an_emulated_board_lacks_says_so(start: Start, open_probe: Open) ->
 
 
 def test_a_busy_control_socket_ends_in_time(start: Start, library: Any) -> None:
-    import socket
-
-    from harness.core.errors import ProbeError
-
     emulator = start("mps2_an386")
     with socket.socket(socket.AF_UNIX) as squatter:
         squatter.connect(str(emulator.directory / "qmp"))
@@ -258,15 +261,6 @@ def test_the_block_is_found_without_an_address(start: Start, open_probe: Open) -
 @pytest.fixture(scope="module")
 def shared() -> Any:
     """One probe for many examples."""
-    import shutil
-    import tempfile
-
-    from harness.board.descriptor import load_board_type
-    from harness.core.deadline import Deadline
-    from harness.probe.library import JLinkLibrary
-    from harness.virtual.launcher import VirtualBoard
-    from tests.virtual.support import take_serial
-
     patch = pytest.MonkeyPatch()
     directory = tempfile.mkdtemp(prefix="hil-t")
     patch.setenv("HARNESS_RUNTIME_DIR", directory)
