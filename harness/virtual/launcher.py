@@ -240,7 +240,7 @@ class VirtualBoard:
             return
         self._stopped = True
         end_guarded(self._process)
-        # Whoever has taken the serial since the emulator ended has cleared what it left; a listing holds it for a moment.
+        # A listing may hold the lock for a moment; whoever has taken the serial for longer has cleared what was left.
         patience = Deadline(CLEAR_SECONDS, "the lock of an ended emulator")
         while (lock := try_lock(self._where.lock)) is None and not patience.expired:
             time.sleep(0.002)
