@@ -1,0 +1,97 @@
+"""Simulation of the whole sequential procedure: `python -m tests.judge.statistics_campaign [SESSIONS [SEED...]]`.
+
+For each kind of noise it counts, over sessions of up to three looks: `fail` without a change (false alarms), anything
+but `fail` of a three-sigma shift at the first look and at the end (misses), and `inconclusive` without a change. A
+bound holds when the Clopper-Pearson 95 % upper limit is at most 1.25 times it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.judge.sequential import SequentialPlan, SequentialStatus, decide
+from tests.judge.noise_models import HARD, NOISES, Noise, session
+
+PLAN = SequentialPlan()
+SHIFT = 3.0
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over sessions."""
+
+    sessions: int
+    false_alarms: int
+    missed_at_first_look: int
+    missed: int
+    inconclusive: int
+
+
+def run_session(rng: np.random.Generator, noise: Noise, shift: float, tick: float) -> list[SequentialStatus]:
+    """The answer of each look until the procedure stops."""
+    base, cand = session(rng, noise, PLAN.budget, shift, tick)
+    answers = []
+    for pairs in PLAN.looks:
+        answers.append(decide(base[:pairs], cand[:pairs], allowed=0.0, margin=SHIFT, plan=PLAN)[0])
+        if answers[-1] is not SequentialStatus.CONTINUE:
+            break
+    return answers
+
+
+def tally(name: str, sessions: int, seed: int) -> Tally:
+    """Simulate sessions without a change and with a shift of three sigma."""
+    noise, tick = {**NOISES, **HARD}[name]
+    rng = np.random.default_rng([seed, sum(map(ord, name))])
+    still: Counter[SequentialStatus] = Counter()
+    first: Counter[SequentialStatus] = Counter()
+    last: Counter[SequentialStatus] = Counter()
+    for _ in range(sessions):
+        still[run_session(rng, noise, 0.0, tick)[-1]] += 1
+        answers = run_session(rng, noise, SHIFT, tick)
+        first[answers[0]] += 1
+        last[answers[-1]] += 1
+    return Tally(
+        sessions,
+        still[SequentialStatus.FAIL],
+        sessions - first[SequentialStatus.FAIL],
+        sessions - last[SequentialStatus.FAIL],
+        still[SequentialStatus.INCONCLUSIVE],
+    )
+
+
+def upper(count: int, total: int) -> float:
+    """Clopper-Pearson 95 % upper limit of a chance."""
+    from scipy.stats import beta
+
+    return 1.0 if count == total else float(beta.ppf(0.95, count + 1, total - count))
+
+
+def main() -> int:
+    """Print the table; 1 when a bound does not hold."""
+    sessions = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    seeds = [int(text) for text in sys.argv[2:]] or [1, 2, 3]
+    broken = 0
+    head = ("noise", "seed", "false alarms", "missed at 10", "missed", "inconclusive")
+    sys.stdout.write("{:<16}{:>6}{:>15}{:>15}{:>10}{:>15}\n".format(*head))
+    for name in (*NOISES, *HARD):
+        for seed in seeds:
+            got = tally(name, sessions, seed)
+            ok = upper(got.false_alarms, sessions) <= 0.0125
+            if name in NOISES:
+                ok &= upper(got.missed_at_first_look, sessions) <= 0.0625
+                ok &= upper(got.inconclusive, sessions) <= 0.0625
+            broken += not ok
+            shares = [got.false_alarms, got.missed_at_first_look, got.missed, got.inconclusive]
+            cells = [f"{count / sessions:.2%}" for count in shares]
+            sys.stdout.write("{:<16}{:>6}{:>15}{:>15}{:>10}{:>15}".format(name, seed, *cells))
+            sys.stdout.write("\n" if ok else "  BROKEN\n")
+            sys.stdout.flush()
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
