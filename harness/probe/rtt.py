@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, ProbeError
 
 BUFFER_BYTES = 65536
 
@@ -37,7 +37,7 @@ class RttTransport:
         Raises:
             HarnessError: the link is lost, or the control block in target memory is corrupt.
         """
-        self._check_open("reading")
+        self._check_open("Reading")
         count = int(self._dll.JLINK_RTTERMINAL_Read(self._up, self._buffer, min(max_bytes, BUFFER_BYTES)))
         if count < 0:
             raise self._failed(f"reading RTT channel {self._up} (code {count})")
@@ -45,7 +45,7 @@ class RttTransport:
 
     def write(self, data: bytes) -> int:
         """Hand over bytes; returns how many the target's buffer took, possibly 0. Raises like `read`."""
-        self._check_open("writing")
+        self._check_open("Writing")
         if not data:
             return 0
         count = int(self._dll.JLINK_RTTERMINAL_Write(self._down, bytes(data), len(data)))
@@ -61,4 +61,4 @@ class RttTransport:
 
     def _check_open(self, action: str) -> None:
         if not self._open:
-            raise self._failed(f"{action} RTT after it was closed")
+            raise ProbeError(f"{action} RTT after it was closed.", todo="Open it again through the probe.")

@@ -263,7 +263,7 @@ def test_a_second_opener_is_refused_by_the_kernel_lock_too(
     emulator = start("mps2_an386")
     open_probe(emulator)
     monkeypatch.setattr("pylink.jlock.JLock.acquire", lambda self: True)
-    monkeypatch.setattr("harness.probe.jlink.remove_if_stale", lambda serial: False)
+    monkeypatch.setattr("harness.probe.jlink_session.remove_if_stale", lambda serial: False)
     with pytest.raises(BoardBusyError, match="open in another session") as caught:
         JLinkProbe(emulator.serial, library).open()
     assert f"process {os.getpid()}" in caught.value.why
@@ -324,9 +324,14 @@ def test_sessions_in_turn_use_one_loaded_copy(start: Start, library: JLinkLibrar
     assert len(seen) == 1
 
 
-def test_a_closed_probe_says_so(start: Start, open_probe: Open) -> None:
+def test_a_closed_probe_says_so(start: Start, open_probe: Open, images: Images) -> None:
     probe = open_probe(start("mps2_an386"))
+    transport = boot(probe, images("mps2_an386"))
     probe.close()
+    transport.close()
+    for call in (transport.read, lambda: transport.write(b"x")):
+        with pytest.raises(ProbeError, match="after it was closed"):
+            call()
     probe.close()
     with pytest.raises(ProbeError, match="not open"):
         probe.halted()
