@@ -2,8 +2,8 @@
 
 Energy is integrated from exact, unfiltered samples. A sample is the mean over the interval that ends with it, and its
 logic bits are read at that end: the rise lies inside the first high sample's interval, the fall inside the first low
-one's. Both edge intervals count half, at the level next to them inside the window; so energy and duration cover the same
-bounds, and neither depends on what flows outside. The standard uncertainty of an edge is then that of a uniform
+one's. Both edge intervals count half, at the level next to them inside the window; so energy and duration cover the
+same bounds, and neither depends on what flows outside. The standard uncertainty of an edge is then that of a uniform
 distribution one sample wide (JCGM 100:2008, 4.3.7), 0.289 samples.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from harness.power.distribution import Distribution, new_distribution
 from harness.power.gating import GatePlan, Gates, Window
 from harness.power.ppk2_decode import MARKED, ranges_of
-from harness.power.waveform import Accuracy, Block, Header
+from harness.power.waveform import Accuracy, Block, Header, edges_in
 
 COVERAGE = 1.96
 EDGE_SAMPLES = 1 / math.sqrt(12)
@@ -77,6 +77,8 @@ class WindowEnergy:
     peak_a: float
     range_changes: int
     saturated: int
+    steepest_a: float
+    """Largest step between two samples."""
 
     @property
     def energy_u95_j(self) -> float:
@@ -114,6 +116,7 @@ class _Open:
     volts_head: float = 0.0
     volts_last: float = 0.0
     changes: int = 0
+    steepest: float = 0.0
     range_variance: float = 0.0
     low: float = math.inf
     high: float = -math.inf
@@ -153,8 +156,6 @@ class _Integrator:
         return Integration(tuple(self.done), outside, tuple(self._edges), self._initial)
 
     def _block(self, block: Block, waiting: Sequence[_Open], first: int | None) -> None:
-        from harness.power.waveform import edges_in
-
         if self._level is None and len(block.logic):
             self._initial = int(block.logic[0] >> self.header.gate_line) & 1
         found, self._level = edges_in(block.logic, self.header.gate_line, self._level, block.start)
@@ -206,6 +207,9 @@ class _Integrator:
         if to.window.lost or to.window.edge_lost or to.window.ambiguous:
             to.low = min(to.low, float(values[low:high].min()))
             to.high = max(to.high, float(values[low:high].max()))
+        if high - low > 1:
+            steps = np.diff(values[low:high])
+            to.steepest = max(to.steepest, float(steps.max()), -float(steps.min()))
         to.changes += len(inside)
         to.range_variance += _settling(values, inside, low, high)
 
@@ -259,6 +263,7 @@ class _Integrator:
             peak_a=peak,
             range_changes=gathered.changes,
             saturated=values.saturated(),
+            steepest_a=gathered.steepest,
         )
 
 
@@ -284,8 +289,8 @@ def _changes(block: Block) -> NDArray[np.int64]:
     ranges = np.flatnonzero((block.words[1:] ^ block.words[:-1]) & np.uint32(0x1C000)) + 1
     if len(ranges) == 0:
         return ranges
-    real = ranges_of(block.words[ranges]) != ranges_of(block.words[ranges - 1])
-    return ranges[real]
+    real: NDArray[np.int64] = ranges[ranges_of(block.words[ranges]) != ranges_of(block.words[ranges - 1])]
+    return real
 
 
 def _settling(values: NDArray[np.float64], changes: NDArray[np.int64], low: int, high: int) -> float:

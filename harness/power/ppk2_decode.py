@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
+from scipy.signal import lfilter  # type: ignore[attr-defined]
 
 from harness.power.ppk2_wire import COUNTER_MASK, KEY_MASK, RANGE_MASK, RANGE_SHIFT, WORD, Calibration
 
@@ -184,7 +184,8 @@ _NONE: Words = np.empty(0, WORD)
 
 def _counters(raw: NDArray[np.uint8], at: int, count: int) -> NDArray[np.uint8]:
     """Sample counters of `count` words from byte `at` on."""
-    return np.right_shift(raw[at + 2 : at + 4 * count : 4], np.uint8(2), dtype=np.uint8)
+    counters: NDArray[np.uint8] = raw[at + 2 : at + 4 * count : 4] >> np.uint8(2)
+    return counters
 
 
 def _first_break(counters: NDArray[np.uint8], expected: int) -> int | None:
@@ -235,7 +236,8 @@ TOP_RANGE = 4
 
 def ranges_of(words: Words) -> NDArray[np.uint8]:
     """Range 0..4 of each word, dtype uint8."""
-    return np.minimum((words & RANGE_MASK) >> RANGE_SHIFT, TOP_RANGE).astype(np.uint8)
+    ranges: NDArray[np.uint8] = np.minimum((words & RANGE_MASK) >> RANGE_SHIFT, TOP_RANGE).astype(np.uint8)
+    return ranges
 
 
 class Decoder:
@@ -255,7 +257,8 @@ class Decoder:
 
     def amperes(self, words: Words) -> NDArray[np.float64]:
         """Exact currents in amperes, shape of `words`: one table look-up a sample, no state."""
-        return self.table[words & KEY_MASK]
+        amperes: NDArray[np.float64] = self.table[words & KEY_MASK]
+        return amperes
 
     def decode(self, words: Words) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """(exact currents, display currents, indices of marked samples) of the next chunk; amperes."""

@@ -89,7 +89,8 @@ class Calibration:
             np.asarray(terms, np.float64)[rng] for terms in (self.r, self.gs, self.gi, self.o, self.s, self.i, self.ug)
         )
         g = (adc - o) * (ADC_VOLTS / r)
-        return ug * (g * (gs * g + gi) + (s * vdd_volts + i))
+        amperes: NDArray[np.float64] = ug * (g * (gs * g + gi) + (s * vdd_volts + i))
+        return amperes
 
     def steps(self) -> NDArray[np.float64]:
         """Amperes of one ADC step a range at small currents, shape (5,)."""
