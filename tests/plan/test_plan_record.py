@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import PlanError
@@ -18,6 +18,7 @@ from harness.plan.settings import PLAN_SETTINGS, SETTINGS, check_value
 from harness.plan.toolchain import ToolchainFacts
 from tests.plan.strategies import STRATEGIES
 
+_UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 _FACTS = {"name": "mps2_an386", "clocks": {"nominal": 25_000_000, "fast": 50_000_000}, "memory": []}
 _RESOLVED = {"board": "mps2_an386", "cpu-clock": "nominal", "arena-location": "ram", "weights-location": "code"}
 
@@ -41,6 +42,7 @@ def _with(name: str, value: Any) -> Plan:
     return replace(plan, settings=deep_freeze({**thaw(plan.settings), name: check_value(name, value)}))
 
 
+@_UNHURRIED
 @given(data=st.data(), name=st.sampled_from(sorted(set(PLAN_SETTINGS) - {"transport"})))
 def test_any_single_changed_setting_changes_the_identity(data: st.DataObject, name: str) -> None:
     value = check_value(name, data.draw(STRATEGIES[name]))
@@ -70,6 +72,7 @@ def test_path_and_version_do_not(change: dict[str, Any]) -> None:
     assert is_semantic_hash(make_plan().intent_hash, "intent")
 
 
+@_UNHURRIED
 @given(data=st.data())
 def test_a_saved_plan_loads_equal(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(PLAN_SETTINGS))
@@ -144,7 +147,7 @@ def test_files_that_are_no_plans_are_refused(tmp_path: Path) -> None:
             Plan.load(file)
 
 
-@settings(max_examples=200)
+@_UNHURRIED
 @given(data=st.data())
 def test_a_flipped_bit_is_refused_or_changes_nothing_that_counts(data: st.DataObject) -> None:
     text = bytearray(make_plan().to_json().encode())

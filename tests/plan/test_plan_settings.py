@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.core.errors import SettingsError
 from harness.plan.settings import HOST_SETTINGS, PLAN_SETTINGS, SETTINGS, check_value, parse_text, resolve
 from tests.plan.strategies import STRATEGIES
+
+_UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_the_table_holds_the_settings_of_the_run_api() -> None:
@@ -28,6 +30,7 @@ def test_defaults_are_in_their_stored_form() -> None:
         assert setting.check(setting.default) == setting.default, setting.name
 
 
+@_UNHURRIED
 @given(data=st.data(), name=st.sampled_from(PLAN_SETTINGS))
 def test_stored_forms_are_fixed_points(data: st.DataObject, name: str) -> None:
     once = check_value(name, data.draw(STRATEGIES[name]))
@@ -35,6 +38,7 @@ def test_stored_forms_are_fixed_points(data: st.DataObject, name: str) -> None:
     assert type(check_value(name, once)) is type(once)
 
 
+@_UNHURRIED
 @given(
     name=st.sampled_from(sorted(SETTINGS)), value=st.one_of(st.none(), st.binary(), st.floats(), st.complex_numbers())
 )
