@@ -46,7 +46,7 @@ def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, A
 
 
 def _row(record: dict[str, Any]) -> tuple[str, ...]:
-    name = record["test"].rsplit("::", 1)[-1]
+    name = record["test"].rsplit("::", 1)[-1].replace(f"[{record.get('board')}]", "")
     verdicts = ", ".join(verdict["status"] for verdict in record["verdicts"]) or "-"
     cycles = record.get("cycles")
     match = record.get("outputs_match")
