@@ -44,8 +44,8 @@ void counters_begin(void);
 void counters_end(uint32_t *row);
 
 /*
- * Take what the last bracket observed as the cost of bracketing itself: it is left out of observations from then on.
- * Only of those: they are exact, so the difference is. Counters of the core keep it, as on silicon.
+ * Take what the last bracket observed as the cost of bracketing itself: it is left out of observations from
+ * then on. Only of those: they are exact, so the difference is. Counters of the core keep it, as on silicon.
  */
 void counters_keep_bias(void);
 

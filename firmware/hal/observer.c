@@ -39,19 +39,17 @@ const char *hal_observer_name(uint32_t index) {
     return index < NAME_COUNT ? names[index] : "";
 }
 
-/* The page moves with each load, so a value is read until its upper half stands still. */
+/*
+ * The page moves with each load, so the upper half is read on both sides of the lower one, and the lower one
+ * tells on which side of it a carry fell. No branch and no repetition: reading must always cost the same.
+ */
 HAL_COUNTER_ACCESS static uint64_t read_value(uint32_t index) {
-    uint32_t high = OBSERVER->values[2u * index + 1u];
+    const uint32_t high_before = OBSERVER->values[2u * index + 1u];
+    const uint32_t low = OBSERVER->values[2u * index];
+    const uint32_t high_after = OBSERVER->values[2u * index + 1u];
+    const uint32_t before = 0u - (low >> 31);
 
-    for (;;) {
-        const uint32_t low = OBSERVER->values[2u * index];
-        const uint32_t again = OBSERVER->values[2u * index + 1u];
-
-        if (again == high) {
-            return (uint64_t)high << 32 | low;
-        }
-        high = again;
-    }
+    return (uint64_t)(high_after ^ ((high_before ^ high_after) & before)) << 32 | low;
 }
 
 void hal_observer_read(uint64_t *values) {

@@ -92,12 +92,12 @@ def test_same_image_gives_the_same_numbers_whatever_the_host_does(board: str, tm
 
 @pytest.mark.parametrize("board", BOARDS)
 def test_segments_do_not_change_what_is_measured(board: str, tmp_path: Path) -> None:
-    (whole,) = boot(board, image(board, tmp_path))
-    (cut,) = boot(board, image(board, tmp_path, "-DBOARD_SAMPLE_WORDS=256u"))
-    assert {record.segments for record in whole.passes} == {1}
-    assert min(record.segments for record in cut.passes) > 1
-    for one, other in zip(whole.passes, cut.passes, strict=True):
-        assert np.array_equal(one.samples, other.samples)
+    """Every iteration of a warm pass is the same, whichever segment it falls into, though the host comes in between."""
+    got = boot(board, image(board, tmp_path, "-DBOARD_SAMPLE_WORDS=256u"), times=2)
+    for one in got:
+        assert min(record.segments for record in one.passes) > 1
+        for record in one.passes:
+            assert np.array_equal(record.samples, np.broadcast_to(record.samples[0], record.samples.shape))
 
 
 @pytest.mark.parametrize("board", BOARDS)
