@@ -13,7 +13,7 @@ from typing import NoReturn
 from harness.core.errors import ModelError
 from harness.model.schema import IDENTIFIER, SCALARS, TABLES, UNIONS, Field
 
-MAX_BYTES = 32 << 20
+MAX_BYTES = 16 << 20
 """Larger files are refused: no target holds them."""
 MAX_TABLES = 60_000
 """Tables in one file, and references to tables; microcontroller models have hundreds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,15 @@ _BYTES = [str(value) for value in range(-128, 128)]
 
 def array_literal(values: NDArray[Any]) -> str:
     """The values in braces, over several lines."""
-    flat = values.reshape(-1)
+    return "{\n" + "".join(_lines(values.reshape(-1))) + "}"
+
+
+def _lines(flat: NDArray[Any]) -> Iterator[str]:
     step = PER_LINE[flat.dtype.itemsize]
-    if flat.dtype == np.int8:
-        words = list(map(_BYTES.__getitem__, (flat.astype(np.int16) + 128).tolist()))
-    else:
-        words = list(map(_word, flat.tolist()))
-    lines = [", ".join(words[start : start + step]) for start in range(0, len(words), step)]
-    return "{\n    " + ",\n    ".join(lines) + ",\n}"
+    for start in range(0, flat.size, step):
+        part = flat[start : start + step].tolist()
+        words = [_BYTES[value + 128] for value in part] if flat.dtype == np.int8 else list(map(_word, part))
+        yield f"    {', '.join(words)},\n"
 
 
 def _word(value: int) -> str:

@@ -20,6 +20,11 @@ from harness.model.types import Model, Operator
 ENGINE_VERSION = "1.0"
 KERNELS_VERSION = "1.0"
 MAX_ARENA = 1 << 30
+MAX_OPERATORS = 2048
+MAX_BOUNDARY = 1024
+"""Inputs and outputs of a model."""
+MAX_CONSTANTS = 64 << 20
+"""Bytes of constants, counted for each operator that uses them."""
 
 CONFIG: Mapping[str, tuple[str, ...]] = {
     "kernels": ("portable", "naive"),
@@ -68,6 +73,7 @@ class AotEngine:
 
     def _lower(self, model: Model, options: EngineOptions) -> tuple[Lowered, ...]:
         config = kernel_config(options.config)
+        _refuse_excess(model)
         _refuse_streaming(model)
         lowered: list[Lowered] = []
         problems: list[str] = []
@@ -103,6 +109,24 @@ def _lower_one(model: Model, operator: Operator, config: KernelConfig) -> Lowere
     if lowering is None:
         raise RefusedError("the operator is not supported")
     return lowering(OpView(model, operator), config)
+
+
+def _refuse_excess(model: Model) -> None:
+    """Keep time and memory within bounds, whatever the file says."""
+    constants = sum(
+        len(model.tensors[index].data or b"") for op in model.operators for index in op.inputs if index >= 0
+    )
+    for count, most, what in (
+        (len(model.operators), MAX_OPERATORS, "operators"),
+        (len(model.inputs) + len(model.outputs), MAX_BOUNDARY, "inputs and outputs"),
+        (constants, MAX_CONSTANTS, "bytes of constants, shared ones counted for each operator"),
+    ):
+        if count > most:
+            raise UnsupportedModelError(
+                f"{model.path.name} is too large for engine 'aot'.",
+                why=f"It has {count} {what}; at most {most} are compiled.",
+                todo="Use a smaller model.",
+            )
 
 
 def _refuse_streaming(model: Model) -> None:

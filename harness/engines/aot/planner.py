@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -84,8 +85,7 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
                     break
                 offset = max(offset, end)
         offsets[index] = offset
-        placed.append((offset, offset + nbytes, block))
-        placed.sort(key=lambda item: item[:2])
+        insort(placed, (offset, offset + nbytes, block), key=lambda item: item[:2])
     return offsets, max((end for _, end, _ in placed), default=0)
 
 
