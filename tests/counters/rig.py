@@ -37,13 +37,13 @@ def board_type(name: str) -> BoardType:
     return load_board_type(name)
 
 
-def build(board: BoardType, source: str, directory: Path, *, flags: Sequence[str] = ()) -> Path:
-    """Link a program whose C source defines `probe`; returns the ELF."""
+def build(board: BoardType, program: str | Path, directory: Path, *, flags: Sequence[str] = ()) -> Path:
+    """Link a program that defines `probe`, by its name in firmware/ or its path; returns the ELF."""
     assert board.emulator is not None
     code, ram = board.region("code").origin, board.region("ram").origin
     script = (FIRMWARE / "link.ld.in").read_text().replace("@CODE@", f"{code:#x}").replace("@RAM@", f"{ram:#x}")
     (directory / "link.ld").write_text(script)
-    (directory / "body.c").write_text('#include "probe.h"\n' + source)
+    source = program if isinstance(program, Path) else FIRMWARE / f"{program}.c"
     pages = board.emulator.pages
     defines = [f"-DDWT_PAGE={pages.dwt:#x}u", f"-DOBSERVER_PAGE={pages.observer:#x}u"]
     if pages.pmu is not None:
@@ -52,7 +52,7 @@ def build(board: BoardType, source: str, directory: Path, *, flags: Sequence[str
     words = ["arm-none-eabi-gcc", *board.core.cpuflags, "-std=gnu11", "-O2", "-ffreestanding", "-nostartfiles"]
     words += ["-nostdlib", "-Wall", "-Werror", f"-I{FIRMWARE}", *defines, *flags]
     words += ["-Wl,-T", str(directory / "link.ld"), "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"]
-    words += [str(FIRMWARE / "probe.c"), str(directory / "body.c"), "-lgcc", "-o", str(elf)]
+    words += [str(FIRMWARE / "probe.c"), str(source), "-lgcc", "-o", str(elf)]
     subprocess.run(words, check=True, timeout=SECONDS)
     return elf
 

@@ -41,11 +41,17 @@ enum {
 
 void observe(uint64_t values[OBS_COUNT]);
 
-/* Runs `body` between two looks at the observer page and reports the differences, less those of an empty body. */
+/* Runs `body` between two looks at the observer page and reports the differences, less those of an empty
+ * body. */
 void measure(const char *name, void (*body)(void));
 
-static inline void empty_caches(void)
-{
+/* A function of nothing but assembly, which has to return by itself. */
+#define BODY(name, ...)                                                                                      \
+    __attribute__((naked, noinline)) static void name(void) {                                                \
+        __asm volatile(__VA_ARGS__);                                                                         \
+    }
+
+static inline void empty_caches(void) {
     __asm volatile(".inst.n 0xbf50" ::: "memory");
 }
 

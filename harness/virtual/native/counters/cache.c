@@ -64,9 +64,9 @@ static region_t region_of(uint32_t address) {
     if (region != MIXED) {
         return (region_t)region;
     }
-    for (unsigned i = 0; i < range_count; i++) {
-        if (address >= ranges[i].range.first && address <= ranges[i].range.last) {
-            return ranges[i].region;
+    for (unsigned i = range_count; i > 0; i--) {
+        if (address >= ranges[i - 1].range.first && address <= ranges[i - 1].range.last) {
+            return ranges[i - 1].region;
         }
     }
     return REGION_BUS;

@@ -16,7 +16,7 @@ typedef enum region { REGION_BUS, REGION_CACHED, REGION_TCM } region_t;
 
 /* Sizes in bytes, powers of two. False when they make no cache. */
 bool cache_prepare(uint32_t size, uint32_t line, uint32_t ways);
-/* Declares where addresses go; the default is the bus. */
+/* Declares where addresses go; the default is the bus, and what is declared last holds. */
 void cache_map(address_range_t range, region_t region);
 /* Empties the cache; nothing is written back. */
 void cache_empty(void);
