@@ -58,6 +58,8 @@ def _headline(outcome: CompareOutcome) -> str:
     text = f"verdict: {outcome.status.value}"
     if outcome.code:
         text += f" ({outcome.code})"
+    if outcome.error is None:
+        text += f" [{outcome.source or 'source not stated'}]"
     failed = outcome.failed_metrics
     if failed:
         text += f", {len(failed)} of {_judged(outcome)} metrics worse than allowed"

@@ -10,6 +10,7 @@ from harness.results.context import RunContext, producer_version
 from harness.results.facts import MeasuredResult
 from harness.results.frozen import thaw
 from harness.results.layers import write_layers
+from harness.results.outputs import OutputsCheck
 from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.types import LayerResult, RunEvaluation, RunMetadata
 
@@ -78,6 +79,7 @@ def summary_document(result: MeasuredResult, context: RunContext, evaluation: Ru
         "layers": len(layers),
         "total_cycles": total,
         "overflow_detected": result.pmu.overflow_detected,
+        "source": context.source,
         "top_layers": [
             {"id": layer.id, "op": layer.op, "cycles": layer.cycles, "pct": _ratio(layer.cycles, total, 100.0)}
             for layer in ranked[:TOP_LAYERS]
@@ -192,7 +194,7 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
         "rejected_samples": thaw(facts.rejected),
         "unavailable": thaw(facts.unavailable),
         "events": list(facts.events),
-        "outputs": facts.outputs.to_dict() if facts.outputs is not None else None,
+        "outputs": _outputs(facts.outputs),
         "aggregation": context.aggregation,
         "profiled_basis": "sum of the bracketed layers of the pass that measures cycles",
     }
@@ -204,6 +206,14 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
                 name.removeprefix("emulator."): value / clean.count for name, value in clean.observed.items()
             }
     return data
+
+
+def _outputs(check: OutputsCheck | None) -> dict[str, Any] | None:
+    """The outcome alone; `outputs.json` has every tensor and layer."""
+    if check is None:
+        return None
+    kept = ("match", "reason", "reference", "tolerance", "inferences", "inspected")
+    return {key: value for key, value in check.to_dict().items() if key in kept}
 
 
 def overhead(total: float | None, clean: float | None) -> dict[str, Any]:
