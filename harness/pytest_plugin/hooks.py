@@ -65,7 +65,7 @@ def pytest_runtest_makereport(
         return report
     if call.excinfo is not None:
         hil_class = classify(call.excinfo.value)
-        if hil_class == "failed" and record.get("outputs_asserted"):
+        if hil_class == "failed" and record.get("outputs_match") is False:
             hil_class = "outputs"
         expected = hasattr(report, "wasxfail")
         record["class"] = "passed" if expected and report.skipped else hil_class

@@ -60,6 +60,9 @@ class OutputsCheck:
     tensors: tuple[TensorCheck, ...] = ()
     layers: tuple[LayerCheck, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<{self.explain()}>"
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, as stored in a bundle."""
         return {

@@ -47,6 +47,9 @@ class RunOutcome:
     source: str
     seconds: float
 
+    def __repr__(self) -> str:
+        return f"<run on {self.build.plan.board} {self.serial} ({self.source}): {self.bundle}>"
+
     @property
     def clean_cycles(self) -> float | None:
         """Mean CPU cycles per inference in the clean window; None when its clock counts something else."""
