@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +70,15 @@ class ContentStore:
         return [
             entry for bucket in self.root.iterdir() if bucket.is_dir() for entry in bucket.iterdir() if entry.is_dir()
         ]
+
+    def discard(self, key: str) -> None:
+        """Remove an entry, as when its content turned out damaged; nothing happens when there is none."""
+        entry = self.path(key)
+        doomed = Path(tempfile.mkdtemp(prefix=f".tmp-{entry.name}-", dir=entry.parent)) if entry.is_dir() else None
+        if doomed is not None:
+            with suppress(OSError):
+                entry.rename(doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
 
     def info(self) -> StoreInfo:
         """Entries and bytes."""

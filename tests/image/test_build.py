@@ -82,6 +82,20 @@ def test_warm_cache_gives_the_same_bytes_without_compiling(
     assert build(first.plan, tmp_path / "again").sha256 == first.sha256
 
 
+@pytest.mark.parametrize("name", ["image.elf", "unit.o", "seal"])
+def test_damage_in_the_cache_is_repaired(
+    reference: dict[str, Build], tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    first = reference[BOARDS[0]]
+    cache = Path(shutil.copytree(shared_cache, tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(cache))
+    for file in cache.rglob(name):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    assert build(first.plan, tmp_path / "again").sha256 == first.sha256
+
+
 def test_what_decides_the_image_changes_its_id(reference: dict[str, Build], tmp_path: Path) -> None:
     first = reference[BOARDS[0]]
     single = build(first.plan, tmp_path / "single", lifecycle="single")
