@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,7 +242,7 @@ class _Run:
             bundle=bundle,
             build=self.build,
             capture=capture,
-            result=assembled.result,
+            result=replace(assembled.result, report_paths=tuple(sorted(bundle.iterdir()))),
             evaluation=assembled.evaluation,
             outputs=outputs,
             serial=held.info.serial,
