@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
+from harness.core.proc import end_guarded, spawn_guarded
 from tests.counters.conftest import Probe
-from tests.counters.rig import BOARDS
+from tests.counters.rig import BOARDS, board_type, build, run
 
 # Each body ends in the `bx lr` of the empty one it is compared with; pop {pc} stands for it where the body calls.
 EXPECTED = {
@@ -38,8 +42,6 @@ def test_taken_and_not_taken_branches_cost_what_the_table_says(probe: Probe) -> 
 
 
 def test_energy_is_per_instruction_and_per_cycle(probe: Probe) -> None:
-    from tests.counters.rig import board_type
-
     emulator = board_type("mps2_an386").emulator
     assert emulator is not None and emulator.energy is not None
     fj = emulator.energy.fj
@@ -47,15 +49,15 @@ def test_energy_is_per_instruction_and_per_cycle(probe: Probe) -> None:
 
 
 def test_vector_instructions(probe: Probe) -> None:
-    run = probe("mps3_an547", "vectors")
-    values = run.values
+    vectors = probe("mps3_an547", "vectors")
+    values = vectors.values
     assert (values["copy.mve"], values["copy.loads"], values["copy.stores"]) == (2, 2, 1)
     # three trips of two vector instructions and one loop end
     assert (values["tail.mve"], values["tail.branches"]) == (6, 3)
     assert values["mixed.mve"] == 7
     assert values["mixed.branches"] == 0
     assert values["mixed.stores"] == 0
-    assert run.summary["executed.loop_end"] >= 3
+    assert vectors.summary["executed.loop_end"] >= 3
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -67,6 +69,14 @@ def test_instructions_of_conditional_blocks_across_translation_blocks(name: str,
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_runs_are_identical(name: str, probe: Probe) -> None:
-    first, *others = [probe(name, "sequences") for _ in range(3)]
-    assert all(run.output == first.output and run.summary == first.summary for run in others)
+def test_runs_are_identical_on_a_loaded_machine(name: str, probe: Probe, tmp_path: Path) -> None:
+    quiet = probe(name, "sequences")
+    board = board_type(name)
+    elf = build(board, "sequences", tmp_path)
+    busy = [spawn_guarded([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        loaded = [run(board, elf) for _ in range(2)]
+    finally:
+        for process in busy:
+            end_guarded(process)
+    assert all(again.output == quiet.output and again.summary == quiet.summary for again in loaded)
