@@ -12,48 +12,99 @@ static inline int8_t finish(const nn_depthwise_t *p, uint32_t sum, int32_t chann
     return (int8_t)nn_clamp((int32_t)((uint32_t)scaled + (uint32_t)p->output_zero), p->low, p->high);
 }
 
-/* Output channels channel..channel+count-1 of one pixel. `count` and `single` are constants where this is
- * called: the loops over `k` unroll. `single`: the depth multiplier is 1. */
-static inline void outputs(const nn_depthwise_t *p, const place_t *at, int32_t channel, int32_t count,
-                           int32_t single, int8_t *y) {
+/* The taps of a window inside the image, row by row: where they lie in the image and in the weights. */
+typedef struct taps {
+    const int8_t *x, *w;
+    int32_t count;
+} taps_t;
+
+static inline taps_t taps_of_row(const nn_depthwise_t *p, const place_t *at, int32_t ky) {
     const nn_window_t *w = &p->window;
-    const int32_t tap_step = w->dilation_w * w->in_channels;
+    const int32_t row = at->rows.start + ky * w->dilation_h;
+    const int32_t column = at->columns.start + at->columns.first * w->dilation_w;
+    const taps_t taps = {
+        .x = at->image + (row * w->in_w + column) * w->in_channels,
+        .w = p->weights + (ky * w->kernel_w + at->columns.first) * w->out_channels,
+        .count = at->columns.end - at->columns.first,
+    };
+
+    return taps;
+}
+
+static inline uint32_t product(int8_t x, int32_t zero, int8_t w) {
+    return (uint32_t)((x - zero) * w);
+}
+
+/* Four output channels of one pixel; output channel `channel` + k reads input channel s[k]. Inlined, so that
+ * the compiler sees when the s[k] are constants. */
+static inline __attribute__((always_inline)) void
+four_outputs(const nn_depthwise_t *p, const place_t *at, int32_t channel, const int32_t s[4], int8_t *y) {
+    const int32_t x_step = p->window.dilation_w * p->window.in_channels, w_step = p->window.out_channels;
     const int32_t zero = p->input_zero;
-    uint32_t sums[4];
-    int32_t source[4];
+    const int32_t *bias = p->bias + channel;
+    uint32_t a = (uint32_t)bias[0], b = (uint32_t)bias[1], c = (uint32_t)bias[2], d = (uint32_t)bias[3];
 
-    for (int32_t k = 0; k < count; k++) {
-        sums[k] = (uint32_t)p->bias[channel + k];
-        source[k] = single ? k : (channel + k) / p->depth_multiplier;
-    }
     for (int32_t ky = at->rows.first; ky < at->rows.end; ky++) {
-        const int32_t row = at->rows.start + ky * w->dilation_h;
-        const int32_t column = at->columns.start + at->columns.first * w->dilation_w;
-        const int8_t *x = at->image + (row * w->in_w + column) * w->in_channels + (single ? channel : 0);
-        const int8_t *v = p->weights + (ky * w->kernel_w + at->columns.first) * w->out_channels + channel;
+        const taps_t taps = taps_of_row(p, at, ky);
+        const int8_t *x = taps.x, *w = taps.w + channel;
 
-        for (int32_t kx = at->columns.first; kx < at->columns.end; kx++) {
-            for (int32_t k = 0; k < count; k++) {
-                sums[k] += (uint32_t)((x[source[k]] - zero) * v[k]);
-            }
-            x += tap_step;
-            v += w->out_channels;
+        for (int32_t left = taps.count; left > 0; left--, x += x_step, w += w_step) {
+            a += product(x[s[0]], zero, w[0]);
+            b += product(x[s[1]], zero, w[1]);
+            c += product(x[s[2]], zero, w[2]);
+            d += product(x[s[3]], zero, w[3]);
         }
     }
-    for (int32_t k = 0; k < count; k++) {
-        y[channel + k] = finish(p, sums[k], channel + k);
+    y[channel] = finish(p, a, channel);
+    y[channel + 1] = finish(p, b, channel + 1);
+    y[channel + 2] = finish(p, c, channel + 2);
+    y[channel + 3] = finish(p, d, channel + 3);
+}
+
+static inline void one_output(const nn_depthwise_t *p, const place_t *at, int32_t channel, int32_t source,
+                              int8_t *y) {
+    const int32_t x_step = p->window.dilation_w * p->window.in_channels, w_step = p->window.out_channels;
+    uint32_t sum = (uint32_t)p->bias[channel];
+
+    for (int32_t ky = at->rows.first; ky < at->rows.end; ky++) {
+        const taps_t taps = taps_of_row(p, at, ky);
+        const int8_t *x = taps.x + source, *w = taps.w + channel;
+
+        for (int32_t left = taps.count; left > 0; left--, x += x_step, w += w_step) {
+            sum += product(*x, p->input_zero, *w);
+        }
+    }
+    y[channel] = finish(p, sum, channel);
+}
+
+/* Each output channel has an input channel of its own. */
+static void pixel(const nn_depthwise_t *p, const place_t *at, int8_t *y) {
+    const int32_t channels = p->window.out_channels;
+    place_t here = *at;
+    int32_t channel = 0;
+
+    for (; channel + 4 <= channels; channel += 4, here.image += 4) {
+        static const int32_t neighbours[] = {0, 1, 2, 3};
+
+        four_outputs(p, &here, channel, neighbours, y);
+    }
+    for (; channel < channels; channel++) {
+        one_output(p, at, channel, channel, y);
     }
 }
 
-static inline void pixel(const nn_depthwise_t *p, const place_t *at, int32_t single, int8_t *y) {
-    const int32_t channels = p->window.out_channels;
+static void pixel_with_multiplier(const nn_depthwise_t *p, const place_t *at, int8_t *y) {
+    const int32_t channels = p->window.out_channels, each = p->depth_multiplier;
     int32_t channel = 0;
 
     for (; channel + 4 <= channels; channel += 4) {
-        outputs(p, at, channel, 4, single, y);
+        const int32_t sources[] = {channel / each, (channel + 1) / each, (channel + 2) / each,
+                                   (channel + 3) / each};
+
+        four_outputs(p, at, channel, sources, y);
     }
     for (; channel < channels; channel++) {
-        outputs(p, at, channel, 1, single, y);
+        one_output(p, at, channel, channel / each, y);
     }
 }
 
@@ -67,9 +118,9 @@ void nn_depthwise_conv_2d(const nn_depthwise_t *p, const int8_t *x, int8_t *y) {
             for (int32_t ox = 0; ox < w->out_w; ox++, y += w->out_channels) {
                 at.columns = nn_span(ox * w->stride_w - w->pad_left, w->kernel_w, w->dilation_w, w->in_w);
                 if (p->depth_multiplier == 1) {
-                    pixel(p, &at, 1, y);
+                    pixel(p, &at, y);
                 } else {
-                    pixel(p, &at, 0, y);
+                    pixel_with_multiplier(p, &at, y);
                 }
             }
         }

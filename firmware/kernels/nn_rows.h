@@ -38,29 +38,29 @@ static inline uint32_t nn_dot(const int8_t *x, const int8_t *w, int32_t count) {
     return sum;
 }
 
+/* One input for four weights. */
+static inline void nn_step(nn_sums_t *sums, int8_t x, int8_t a, int8_t b, int8_t c, int8_t d) {
+    sums->a += nn_product(x, a);
+    sums->b += nn_product(x, b);
+    sums->c += nn_product(x, c);
+    sums->d += nn_product(x, d);
+}
+
 /* Four rows at once, so that each input is loaded once for four weights. */
 static inline nn_sums_t nn_dot4(const int8_t *x, const int8_t *w, int32_t count) {
-    const int8_t *wa = w, *wb = wa + count, *wc = wb + count, *wd = wc + count;
+    const int8_t *a = w, *b = a + count, *c = b + count, *d = c + count;
+    const int8_t *const end = x + count;
+    const int8_t *const whole = x + (count & ~3);
     nn_sums_t sums = {0u, 0u, 0u, 0u};
-    int32_t i = 0;
 
-    for (; i + 4 <= count; i += 4) {
-        for (int32_t k = 0; k < 4; k++) {
-            const int8_t v = x[i + k];
-
-            sums.a += nn_product(v, wa[i + k]);
-            sums.b += nn_product(v, wb[i + k]);
-            sums.c += nn_product(v, wc[i + k]);
-            sums.d += nn_product(v, wd[i + k]);
-        }
+    for (; x != whole; x += 4, a += 4, b += 4, c += 4, d += 4) {
+        nn_step(&sums, x[0], a[0], b[0], c[0], d[0]);
+        nn_step(&sums, x[1], a[1], b[1], c[1], d[1]);
+        nn_step(&sums, x[2], a[2], b[2], c[2], d[2]);
+        nn_step(&sums, x[3], a[3], b[3], c[3], d[3]);
     }
-    for (; i < count; i++) {
-        const int8_t v = x[i];
-
-        sums.a += nn_product(v, wa[i]);
-        sums.b += nn_product(v, wb[i]);
-        sums.c += nn_product(v, wc[i]);
-        sums.d += nn_product(v, wd[i]);
+    while (x != end) {
+        nn_step(&sums, *x++, *a++, *b++, *c++, *d++);
     }
     return sums;
 }
