@@ -10,9 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
+from harness.core.deadline import Deadline
 from harness.core.files import published_dir
+
+
+LOCK_SECONDS = 900.0
+"""Longer than any maker's own deadline: whoever waits this long waits for a process that hangs."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,21 @@ class ContentStore:
         """The entry of a key; when missing, `make(directory)` fills a hidden directory which then appears by rename.
 
         Two processes asking for the same key make it once. Whatever `make` raises leaves no entry behind.
+
+        Raises:
+            DeadlineError: another process has been making the same entry for longer than any maker may take.
         """
         entry = self.get(key)
         if entry is not None:
             return entry
         entry = self.path(key)
         entry.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(str(entry.parent / f".{key}.lock")):
+        deadline = Deadline(LOCK_SECONDS, "another process to make the same cache entry", str(entry))
+        try:
+            held = FileLock(str(entry.parent / f".{key}.lock")).acquire(timeout=LOCK_SECONDS)
+        except Timeout:
+            raise deadline.error("its lock is still held") from None
+        with held:
             if not entry.is_dir():
                 self._sweep(entry)
                 with published_dir(entry) as directory:
