@@ -183,7 +183,7 @@ def assess_comparability(baseline: RunArtifacts, candidate: RunArtifacts) -> Com
         issues += _effect_issues(Effect.MEMORY, values)
     issues += _topology_issues(baseline, candidate)
     issues += _effect_issues(Effect.INFORMATIVE, values)
-    issues += _identity_issues("identity.source_mismatch", "source", values)
+    issues += _source_issues(values)
     issues += _effect_issues(Effect.WINDOW, values)
     issues += _effect_issues(Effect.COUNTERS, values)
     return ComparabilityAssessment(tuple(issues))
@@ -224,6 +224,7 @@ def _status_issues(role: str, manifest: ResultManifest) -> Iterator[Comparabilit
         yield _issue("result.invalid", **facts, codes=codes)
 
 
+UNSTATED = "silicon (not stated)"
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -231,6 +232,13 @@ def _identity_issues(code: str, name: str, values: Pair) -> Iterator[Comparabili
     old, new = (side.get(name) for side in values)
     if old and new and old != new:
         yield _issue(code, baseline=old, candidate=new)
+
+
+def _source_issues(values: Pair) -> Iterator[ComparabilityIssue]:
+    """A bundle that states no source is taken for silicon, for other producers measure nothing else."""
+    old, new = (side.get("source") for side in values)
+    if (old or "silicon") != (new or "silicon"):
+        yield _issue("identity.source_mismatch", baseline=old or UNSTATED, candidate=new or UNSTATED)
 
 
 def _effect_issues(effect: Effect, values: Pair) -> Iterator[ComparabilityIssue]:

@@ -22,7 +22,7 @@ from harness.judge.tables import DOCUMENTS
 from harness.results.assemble import assemble_failed
 from harness.results.bundle import publish
 from harness.results.facts import CleanFacts
-from harness.results.reader import read_bundle
+from harness.results.reader import RunArtifacts, read_bundle
 from tests.results.builders import MODEL_SHA, make_bundle, make_capture, make_context
 
 SLOWER = (5000, 3600, 2500, 2000, 500)
@@ -123,6 +123,19 @@ def test_what_must_not_be_compared(bundles: dict[str, Path], other: str, code: s
         assert outcome.code == "compare.not_comparable"
         assert outcome.exit_code == 4
         json.dumps(outcome.to_dict(), allow_nan=False)
+
+
+def test_a_bundle_without_a_source_is_taken_for_silicon(bundles: dict[str, Path]) -> None:
+    def without_source(path: Path) -> RunArtifacts:
+        run = read_bundle(path)
+        assert run.manifest is not None
+        stated = {key: value for key, value in run.manifest.comparability.items() if key != "source"}
+        return replace(run, manifest=replace(run.manifest, comparability=stated))
+
+    assert compare(without_source(bundles["silicon"]), bundles["silicon"]).status == "none"
+    assert compare(without_source(bundles["silicon"]), without_source(bundles["base"])).status == "none"
+    with pytest.raises(NotComparableError, match="silicon \\(not stated\\)"):
+        compare(without_source(bundles["silicon"]), bundles["base"])
 
 
 def test_absent_is_not_zero(bundles: dict[str, Path]) -> None:
