@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.core.errors import SettingsError, UnsupportedModelError
 from harness.engines.aot.planner import ALIGNMENT, Block, place
-from harness.engines.aot.quant import fixed_point
+from harness.engines.aot.quant import activation_range, fixed_point
 from harness.engines.base import EngineOptions, get_engine
 from harness.model.load import load_model, read_model
 from harness.model.writer import ModelBuilder
@@ -168,3 +168,10 @@ def test_fixed_points_are_near(factor: float) -> None:
     multiplier, shift = fixed_point(factor)
     assert 1 << 30 <= multiplier < 1 << 31
     assert abs(multiplier * 2.0 ** (shift - 31) / factor - 1) <= 2**-31
+
+
+def test_activation_ranges() -> None:
+    assert activation_range("RELU6", 6 / 255, -128, -128, 127) == (-128, 127)
+    assert activation_range("RELU6", 0.1, -10, -128, 127) == (-10, 50)
+    assert activation_range("RELU_N1_TO_1", 0.5, 0, -128, 127) == (-2, 2)
+    assert activation_range("RELU6", 1e-45, 0, -128, 127) == (0, 127)

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 
 
+_FAR = float(1 << 30)
+
+
 def fixed_point(factor: float) -> tuple[int, int]:
     """Multiplier and shift with `factor = multiplier * 2**(shift - 31)`; the multiplier is 0 or in [2**30, 2**31).
 
@@ -47,8 +50,10 @@ def activation_range(activation: str, scale: float, zero_point: int, low: int, h
     """
 
     def stored(real: float) -> int:
-        # TFLite divides in single precision.
-        return zero_point + round_half_away(float(np.float32(real) / np.float32(scale)))
+        # TFLite divides in single precision. A scale next to 0 gives infinity, which is beyond every stored value.
+        with np.errstate(over="ignore"):
+            quotient = float(np.float32(real) / np.float32(scale))
+        return zero_point + round_half_away(max(-_FAR, min(quotient, _FAR)))
 
     bounds = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}[activation]
     return (
