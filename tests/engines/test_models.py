@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.engines.reference import run_reference
@@ -67,3 +70,16 @@ def test_the_seeded_models_do_not_saturate(host_compiler: HostCompiler, tmp_path
     for case in host_compiler.engine(model, name="seeded").run(inputs_of(model)[5:]):
         for layer in case.layers[:-1]:
             assert len(set(b"".join(layer))) > 3
+
+
+def test_digits_are_recognised_and_rederived(host_compiler: HostCompiler) -> None:
+    with np.load(DIGITS.with_name("held_out.npz"), allow_pickle=False) as held_out:
+        images, labels = held_out["images"], held_out["labels"]
+    assert len(labels) >= 300
+    engine = host_compiler.engine(load_model(DIGITS), name="digits", rounding="tflm")
+    scores = np.frombuffer(
+        b"".join(out[0] for out in engine.run_quiet([(image.tobytes(),) for image in images])), np.int8
+    )
+    assert np.mean(scores.reshape(len(labels), -1).argmax(axis=1) == labels) >= 0.95
+    check = [sys.executable, str(DIGITS.with_name("make_model.py")), "--check"]
+    subprocess.run(check, check=True, capture_output=True, timeout=60)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-
 _FAR = float(1 << 30)
 
 
