@@ -120,6 +120,7 @@ def verify(
             if entry["verified"]:
                 text = f"verified, {entry['artifacts']} artifacts, {entry['status']}, {entry['validity']}"
             else:
-                text = f"BROKEN: {entry['error']['what']}"
+                fault = entry["error"]
+                text = " ".join(part for part in ("BROKEN:", fault["what"], fault["why"]) if part)
             typer.echo(f"{entry['path']}: {text}")
     raise typer.Exit(broken[0].exit_code if broken else 0)
