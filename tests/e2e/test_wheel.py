@@ -1,6 +1,6 @@
 """The wheel carries everything: unpacked read-only, away from the clone, it runs the example.
 
-No pip here: the wheel is built in place with the build backend and unpacked beside the environment's dependencies, where
+No pip here: the wheel is built with the build backend and unpacked beside the dependencies of this environment, where
 nothing of the clone can be found. `scripts/campaign wheel` does the same with pip in an empty environment.
 """
 
