@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.errors import HarnessError, UsageError
+from harness.core.errors import HardFaultError, HarnessError, UsageError
 from harness.results.outputs import OutputsCheck
 from harness.runner.board import flash_board, lease_board, silent
 from harness.runner.deadlines import Deadlines
@@ -199,6 +199,8 @@ class _Run:
             request = capture_request(self.build, inferences, inspected)
             return measure(ready, request, self.deadlines, self.log, tap=raw.extend)
         except HarnessError as error:
+            if isinstance(error, HardFaultError):
+                self._explain_fault(error)
             self._publish_failure(held, error, bytes(raw))
             raise
 
@@ -270,6 +272,19 @@ class _Run:
             reference=expected.info,
             tolerance=tolerance,
         )
+
+    def _explain_fault(self, error: HardFaultError) -> None:
+        from harness.image.backtrace import backtrace
+
+        fault = error.context.get("fault", {})
+        registers = error.context.get("registers") or fault.get("stacked") or fault.get("registers") or {}
+        if "pc" not in registers:
+            return
+        frames = backtrace(
+            self.build.elf_facts, registers["pc"], registers.get("lr", 0), error.context.get("stack", ())
+        )
+        error.context["backtrace"] = list(frames)
+        error.why = f"In {' < '.join(frames)}. {error.why}"
 
     def _publish_failure(self, held: BoardLease, error: HarnessError, raw: bytes) -> None:
         from harness.results.assemble import assemble_failed

@@ -52,10 +52,16 @@ def test_broken_firmware(built: Built, tmp_path: Path, board: str, fault: str, e
     assert read_bundle(tmp_path / "bundle").layers == ()
 
 
-def test_hard_fault_says_where(built: Built, tmp_path: Path) -> None:
+@pytest.mark.parametrize("board", BOARDS)
+def test_hard_fault_says_where(built: Built, tmp_path: Path, board: str) -> None:
     with pytest.raises(HardFaultError) as caught:
-        run(built(DIGITS, "mps2_an386", test_fault="hardfault"), out=tmp_path / "bundle", deadlines=SHORT)
-    assert "0x" in str(caught.value)
+        run(built(DIGITS, board, test_fault="hardfault"), out=tmp_path / "bundle", deadlines=SHORT)
+    frames = caught.value.context["backtrace"]
+    assert frames[0].startswith("test_fault_in_pass+") or "fault" in frames[0]
+    assert any(frame.startswith(("main+", "conversation_run+")) for frame in frames), frames
+    assert frames[0] in str(caught.value)
+    manifest = json.loads((tmp_path / "bundle/result_manifest.json").read_text())
+    assert frames[0] in json.dumps(manifest)
 
 
 def test_wrong_board_is_refused_before_anything_is_started(built: Built, tmp_path: Path) -> None:
