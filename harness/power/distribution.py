@@ -14,6 +14,10 @@ from harness.power.waveform import Block
 FLOAT_SHIFT = 11
 """Low bits of a float32 that the quantiles of float samples ignore: a resolution of 2**-13 relative."""
 
+UNDITHERED_SAMPLES = 64
+UNDITHERED_CODES = 3
+"""Fewer different codes in so many samples are a converter without noise."""
+
 
 class Distribution(Protocol):
     """What one window's samples tell; `left_out` samples count in sums, not in quantiles and peak."""
@@ -29,10 +33,13 @@ class Distribution(Protocol):
     def power(self) -> float:
         """Sum of current times voltage, in watts times samples."""
 
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest current, in amperes."""
+
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """Currents in amperes below which these parts of the samples lie; 1.0 is the peak."""
 
-    def quantisation(self, noise_lsb: float, steps: NDArray[np.float64] | None) -> float:
+    def quantisation(self, noise_lsb: float) -> float:
         """Standard uncertainty of `charge` from ADC steps and noise, in amperes times samples."""
 
     def saturated(self) -> int:
@@ -63,46 +70,66 @@ class KeyDistribution:
         self._table = block.table
         self._volts = float(np.asarray(block.volts).reshape(-1)[0])
         self._counts = np.zeros(KEY_MASK + 1, np.int64)
-        self._left_out = np.zeros(KEY_MASK + 1, np.int64)
+        self._left_out: dict[int, int] = {}
+        # Only this part of the counts is in use: a window touches few of the possible codes.
+        self._low, self._high = KEY_MASK, 0
         self.count = 0
 
     def add(self, block: Block, start: int, end: int, left_out: NDArray[np.int64]) -> None:
         """See `Distribution`."""
         assert block.words is not None
-        keys = (block.words[start:end] & np.uint32(KEY_MASK)).astype(np.intp)
-        self._counts += np.bincount(keys, minlength=KEY_MASK + 1)
-        if len(left_out):
-            np.add.at(self._left_out, (block.words[left_out] & np.uint32(KEY_MASK)).astype(np.intp), 1)
+        keys = block.words[start:end] & np.uint32(KEY_MASK)
+        low, high = int(keys.min()), int(keys.max())
+        keys -= np.uint32(low)
+        self._counts[low : high + 1] += np.bincount(keys, minlength=high - low + 1)
+        self._low, self._high = min(self._low, low), max(self._high, high)
+        for key in (block.words[left_out] & np.uint32(KEY_MASK)).tolist():
+            self._left_out[key] = self._left_out.get(key, 0) + 1
         self.count += end - start
+
+    def _present(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self._low + np.flatnonzero(counts[self._low : self._high + 1])
 
     def charge(self) -> float:
         """See `Distribution`."""
-        return float(self._counts @ self._table)
+        used = slice(self._low, self._high + 1)
+        return float(self._counts[used] @ self._table[used])
 
     def power(self) -> float:
         """See `Distribution`."""
         return self.charge() * self._volts
 
+    def extremes(self) -> tuple[float, float]:
+        """See `Distribution`."""
+        values = self._table[self._present(self._counts)]
+        return float(values.min()), float(values.max())
+
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """See `Distribution`."""
-        counts = self._counts - self._left_out
-        if not counts.any():
-            counts = self._counts
-        present = np.flatnonzero(counts)
+        counts = self._counts
+        if self._left_out and sum(self._left_out.values()) < self.count:
+            counts = counts.copy()
+            for key, times in self._left_out.items():
+                counts[key] -= times
+        present = self._present(counts)
         return _pick(self._table[present], counts[present], at)
 
-    def quantisation(self, noise_lsb: float, steps: NDArray[np.float64] | None) -> float:
+    def quantisation(self, noise_lsb: float) -> float:
         """See `Distribution`. Few different codes in many samples mean no dither: the error does not average out."""
-        if steps is None:
-            return 0.0
-        by_range = self._counts[: RANGES << CODE_BITS].reshape(RANGES, -1)
         variance = 0.0
-        for step, counts in zip(steps, by_range, strict=True):
-            samples = int(counts.sum())
-            if samples >= 64 and np.count_nonzero(counts) < 3:
-                variance += (samples * step) ** 2 / 12
+        keys = self._present(self._counts)
+        for rng in range(RANGES):
+            present = keys[keys >> CODE_BITS == rng]
+            if len(present) == 0:
+                continue
+            # The correction terms make a step's size depend on the current.
+            inner = np.minimum(present, (rng << CODE_BITS) + CODE_MAX - 1)
+            steps = self._table[inner + 1] - self._table[inner]
+            here = self._counts[present].astype(np.float64)
+            if here.sum() >= UNDITHERED_SAMPLES and len(present) < UNDITHERED_CODES:
+                variance += float((here * steps).sum()) ** 2 / 12
             else:
-                variance += samples * step**2 * (noise_lsb**2 + 1 / 12)
+                variance += float((here * steps**2).sum()) * (noise_lsb**2 + 1 / 12)
         return float(np.sqrt(variance))
 
     def saturated(self) -> int:
@@ -116,7 +143,7 @@ class FloatDistribution:
     def __init__(self) -> None:
         self._counts = np.zeros(1 << (32 - FLOAT_SHIFT), np.int64)
         self._charge = self._power = 0.0
-        self._peak = -np.inf
+        self._low, self._peak = np.inf, -np.inf
         self.count = 0
 
     def add(self, block: Block, start: int, end: int, left_out: NDArray[np.int64]) -> None:
@@ -127,6 +154,7 @@ class FloatDistribution:
         volts = block.volts[start:end] if isinstance(block.volts, np.ndarray) else block.volts
         self._charge += float(values.sum())
         self._power += float((values * volts).sum())
+        self._low = min(self._low, float(values.min()))
         self._peak = max(self._peak, float(values.max()))
         bits = values.astype(np.float32).view(np.uint32) >> np.uint32(FLOAT_SHIFT)
         self._counts += np.bincount(bits.astype(np.intp), minlength=len(self._counts))
@@ -140,6 +168,10 @@ class FloatDistribution:
         """See `Distribution`."""
         return self._power
 
+    def extremes(self) -> tuple[float, float]:
+        """See `Distribution`."""
+        return self._low, self._peak
+
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """See `Distribution`."""
         present = np.flatnonzero(self._counts)
@@ -148,7 +180,7 @@ class FloatDistribution:
         found = _pick(values, self._counts[present], at)
         return tuple(self._peak if part >= 1.0 else value for part, value in zip(at, found, strict=True))
 
-    def quantisation(self, noise_lsb: float, steps: NDArray[np.float64] | None) -> float:
+    def quantisation(self, noise_lsb: float) -> float:
         """See `Distribution`: the steps of such monitors are far below their other errors."""
         return 0.0
 

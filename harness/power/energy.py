@@ -19,15 +19,20 @@ from numpy.typing import NDArray
 from harness.power.distribution import Distribution, new_distribution
 from harness.power.gating import GatePlan, Gates, Window
 from harness.power.ppk2_decode import MARKED, ranges_of
+from harness.power.ppk2_wire import LOGIC_SHIFT, RANGE_MASK
 from harness.power.waveform import Accuracy, Block, Header, edges_in
 
 COVERAGE = 1.96
 EDGE_SAMPLES = 1 / math.sqrt(12)
 SETTLED = 5
 """Samples after the marked ones that tell the level to which a range change settled."""
+SETTLING_MARGIN = 1.6
+GAP_MARGIN = 1.2
 QUANTILES = (0.5, 0.95, 0.99, 1.0)
 PULSE_SAMPLES = 1000
 """Length of the stretches in which load outside the windows is looked for."""
+SLEW_A = 0.5
+"""Steps between two samples above this are looked at: no target draws them within 10 microseconds."""
 GUARD = 10
 """Samples next to a window that do not count as outside."""
 
@@ -53,7 +58,7 @@ class Uncertainty:
     def total(self) -> float:
         """Half-width of the 95 % interval, in joules."""
         standard = (self.edges, self.quantisation, self.range_changes, self.calibration or 0.0, self.repeats)
-        return math.sqrt((COVERAGE * math.hypot(*standard)) ** 2 + self.time_base**2 + self.gaps**2)
+        return math.hypot(COVERAGE * math.hypot(*standard), self.time_base + self.gaps)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class WindowEnergy:
     range_changes: int
     saturated: int
     steepest_a: float
-    """Largest step between two samples."""
+    """Largest step between two samples, 0 when it is below what matters."""
 
     @property
     def energy_u95_j(self) -> float:
@@ -88,9 +93,9 @@ class WindowEnergy:
 
 @dataclass(frozen=True)
 class Outside:
-    """What flowed outside of the windows: floor (median) and the strongest stretch of 10 ms before the first."""
+    """What flowed outside of the windows: floor (the lowest tenth of its stretches of 10 ms) and the strongest
+    stretch before the first."""
 
-    samples: int = 0
     floor_a: float | None = None
     strongest_before_a: float | None = None
 
@@ -118,8 +123,6 @@ class _Open:
     changes: int = 0
     steepest: float = 0.0
     range_variance: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
 
 
 def integrate(blocks: Iterable[Block], header: Header, gates: Gates, plan: GatePlan) -> Integration:
@@ -135,12 +138,12 @@ class _Integrator:
         self.header = header
         self.plan = plan
         self.gates = gates
-        self.steps = None if header.calibration is None else header.calibration.steps()
         self.done: list[WindowEnergy] = []
-        self.outside: Distribution | None = None
         self.strongest: float | None = None
+        self._means: list[NDArray[np.float64]] = []
         self._edges: list[tuple[int, int]] = []
         self._level: int | None = None
+        self._word: np.uint32 | None = None
         self._initial = 0
 
     def run(self, blocks: Iterable[Block]) -> Integration:
@@ -150,18 +153,14 @@ class _Integrator:
             self._block(block, waiting, first)
             while waiting and waiting[0].window.end <= block.start + len(block.amperes):
                 self.done.append(self._close(waiting.pop(0)))
-        outside = Outside()
-        if self.outside is not None and self.outside.count:
-            outside = Outside(self.outside.count, self.outside.quantiles((0.5,))[0], self.strongest)
+        # Load outside of the windows must not pass for the floor.
+        floor = float(np.quantile(np.concatenate(self._means), 0.1)) if self._means else None
+        outside = Outside(floor, self.strongest)
         return Integration(tuple(self.done), outside, tuple(self._edges), self._initial)
 
     def _block(self, block: Block, waiting: Sequence[_Open], first: int | None) -> None:
-        if self._level is None and len(block.logic):
-            self._initial = int(block.logic[0] >> self.header.gate_line) & 1
-        found, self._level = edges_in(block.logic, self.header.gate_line, self._level, block.start)
-        self._edges += found
         stop = block.start + len(block.amperes)
-        changes = _changes(block)
+        changes = self._changes(block)
         at = block.start
         for open_window in waiting:
             start, end = open_window.window.start, open_window.window.end
@@ -172,19 +171,46 @@ class _Integrator:
             at = end + GUARD
         self._add_outside(block, at, stop, first)
 
+    def _changes(self, block: Block) -> NDArray[np.int64]:
+        """Indices within a block of the first sample of each new range; notes edges of the gate on the way."""
+        line = self.header.gate_line
+        if block.start == 0 and len(block.logic):
+            self._initial = int(block.logic[0] >> line) & 1
+        if block.words is None or len(block.words) == 0:
+            found, self._level = edges_in(block.logic, line, self._level, block.start)
+            self._edges += found
+            return np.empty(0, np.int64)
+        words, gate = block.words, np.uint32(1 << (LOGIC_SHIFT + line))
+        last = words[0] if self._word is None else self._word
+        # One pass for both: range or gate bits that differ from those of the sample before.
+        mask = np.uint32(RANGE_MASK) | gate
+        flips = words[1:] ^ words[:-1]
+        flips &= mask
+        places = np.flatnonzero(flips != 0) + 1
+        if (words[0] ^ last) & mask:
+            places = np.concatenate(([0], places))
+        now, before = words[places], words[places - 1]
+        before[places == 0] = last
+        edges = ((now ^ before) & gate) != 0
+        self._edges += [
+            (block.start + int(place), int(word & gate != 0))
+            for place, word in zip(places[edges], now[edges], strict=True)
+        ]
+        self._word = words[-1]
+        changed: NDArray[np.int64] = places[ranges_of(now) != ranges_of(before)]
+        return changed
+
     def _add_outside(self, block: Block, start: int, end: int, first: int | None) -> None:
         stop = min(end, block.start + len(block.amperes))
         start = max(start, block.start)
         if stop <= start:
             return
-        if self.outside is None:
-            self.outside = new_distribution(block)
         low, high = start - block.start, stop - block.start
-        self.outside.add(block, low, high, np.empty(0, np.int64))
-        if first is None or stop <= first:
-            whole = (high - low) // PULSE_SAMPLES * PULSE_SAMPLES
-            if whole:
-                means = block.amperes[low : low + whole].reshape(-1, PULSE_SAMPLES).mean(axis=1)
+        whole = (high - low) // PULSE_SAMPLES * PULSE_SAMPLES
+        if whole:
+            means = block.amperes[low : low + whole].reshape(-1, PULSE_SAMPLES).mean(axis=1)
+            self._means.append(means)
+            if first is None or stop <= first:
                 self.strongest = max(float(means.max()), self.strongest or 0.0)
 
     def _add(self, to: _Open, block: Block, start: int, end: int, changes: NDArray[np.int64]) -> None:
@@ -204,14 +230,13 @@ class _Integrator:
         to.volts_head = to.volts_head or (
             float(block.volts[low]) if isinstance(block.volts, np.ndarray) else block.volts
         )
-        if to.window.lost or to.window.edge_lost or to.window.ambiguous:
-            to.low = min(to.low, float(values[low:high].min()))
-            to.high = max(to.high, float(values[low:high].max()))
-        if high - low > 1:
-            steps = np.diff(values[low:high])
-            to.steepest = max(to.steepest, float(steps.max()), -float(steps.min()))
+        lowest, highest = to.values.extremes()
+        if highest - lowest > SLEW_A:
+            to.steepest = max(to.steepest, float(np.abs(np.diff(values[low:high])).max(initial=0.0)))
         to.changes += len(inside)
-        to.range_variance += _settling(values, inside, low, high)
+        # The first sample of a window is not in the integral, see `_close`.
+        first = low + (1 if start == to.window.start else 0)
+        to.range_variance += _settling(values, inside, first, high)
 
     def _close(self, gathered: _Open) -> WindowEnergy:
         window, values, header = gathered.window, gathered.values, self.header
@@ -228,23 +253,26 @@ class _Integrator:
         mean_v = power / charge if charge else gathered.volts_last
         edge = EDGE_SAMPLES * math.hypot(head, gathered.last)
         firmware = self.plan.firmware(window.number)
-        per_sample = max(abs(gathered.high - charge / received), abs(charge / received - gathered.low), 0.0)
         mean_a = charge / received
+        lowest, highest = values.extremes()
+        # What a missing sample may differ from the mean that stands for it.
+        per_sample = GAP_MARGIN * max(highest - mean_a, mean_a - lowest)
         gaps = 0.0
         if window.lost or window.edge_lost or window.ambiguous:
-            gaps = window.lost * per_sample + window.edge_lost * gathered.high
+            gaps = window.lost * per_sample + GAP_MARGIN * window.edge_lost * highest
             if firmware is None:
-                gaps += 64 * window.ambiguous * gathered.high
+                gaps += 64 * window.ambiguous * highest
         joule = mean_v * dt
+        median, p95, p99, peak = values.quantiles(QUANTILES)
         uncertainty = Uncertainty(
             edges=edge * joule,
-            quantisation=values.quantisation(header.accuracy.noise_lsb, self.steps) * joule,
+            quantisation=values.quantisation(header.accuracy.noise_lsb) * joule,
             range_changes=math.sqrt(gathered.range_variance) * joule,
             calibration=_calibration(header.accuracy, window.samples * dt, energy_j, mean_v),
-            time_base=_time_base(window.samples, firmware, header.rate_hz) * abs(mean_a) * joule,
+            # The clocks may disagree because of an unseen loss: the missing samples may be any in the window.
+            time_base=_time_base(window.samples, firmware, header.rate_hz) * max(abs(mean_a), highest) * joule,
             gaps=gaps * joule,
         )
-        median, p95, p99, peak = values.quantiles(QUANTILES)
         return WindowEnergy(
             number=window.number,
             label=self.plan.label(window.number),
@@ -282,30 +310,19 @@ def _time_base(samples: int, firmware_s: float | None, rate_hz: float) -> float:
     return apart if apart > 1.0 else 0.0
 
 
-def _changes(block: Block) -> NDArray[np.int64]:
-    """Indices within a block of the first sample of each new range."""
-    if block.words is None:
-        return np.empty(0, np.int64)
-    ranges = np.flatnonzero((block.words[1:] ^ block.words[:-1]) & np.uint32(0x1C000)) + 1
-    if len(ranges) == 0:
-        return ranges
-    real: NDArray[np.int64] = ranges[ranges_of(block.words[ranges]) != ranges_of(block.words[ranges - 1])]
-    return real
-
-
 def _settling(values: NDArray[np.float64], changes: NDArray[np.int64], low: int, high: int) -> float:
     """Variance that range changes add to a charge, in (amperes times samples) squared.
 
     What the marked samples deviate from the level to which the signal settles after them may be real or may be the
-    converter settling; it counts as a standard uncertainty.
+    converter settling. If it is all settling it is the error itself: so the 95 % interval holds it, with a margin.
     """
     total = 0.0
     for index, change in enumerate(changes):
         end = int(changes[index + 1]) if index + 1 < len(changes) else high
         after = values[change + MARKED : min(change + MARKED + SETTLED, end)]
-        marked = values[change : min(change + MARKED, end)]
+        marked = values[max(change, low) : min(change + MARKED, end)]
         if len(after) == 0:
             after = values[max(low, change - SETTLED) : change]
         if len(after):
-            total += float((marked - after.mean()).sum()) ** 2
+            total += (float((marked - after.mean()).sum()) * SETTLING_MARGIN / COVERAGE) ** 2
     return total

@@ -3,10 +3,11 @@
 Detection limits:
 
 * Lost samples: every loss that is not a multiple of 64; multiples of 64 inside a window from 0.3 % of it on (against
-  the firmware's clock), elsewhere from `RATE_SAMPLES` plus `RATE_PART` of the capture on (against the host's clock).
+  the firmware's clock), elsewhere from `RATE_SAMPLES` plus `RATE_PART` of the capture on (against the
+  host's clock, between the first and the last eighth of the capture).
 * Repeated blocks: any that break the sample counter within 16,384 samples; multiples of 64 within 0.66 s.
 * Clocks apart: 0.3 % and 2 samples of a window of a second or more, 1 % and 2 samples of a shorter one.
-* Load before a window: a stretch of 10 ms that takes `LOAD_FACTOR` times the window's mean.
+* Load before a window: a stretch of 10 ms that takes `LOAD_FACTOR` times the larger of the window's mean and the floor.
 
 Host time is compared with samples only, never with the firmware's time.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.power.energy import PULSE_SAMPLES, Integration, WindowEnergy
+from harness.power.energy import PULSE_SAMPLES, SLEW_A, Integration, WindowEnergy
 from harness.power.gating import GatePlan, Gates
 from harness.power.issues import PowerIssue, power_issue
 from harness.power.waveform import Footer, Gap, Header
@@ -29,7 +30,6 @@ OBSERVER_SAMPLES = 2
 RATE_SAMPLES = 1000
 RATE_PART = 1e-3
 LOAD_FACTOR = 1.5
-SLEW_A = 0.75
 
 
 def check(
@@ -119,9 +119,9 @@ def _rate(header: Header, footer: Footer, plan: GatePlan, found: int) -> list[Po
     late = footer.lateness
     if len(late) < 2:
         return []
-    quarter = max(len(late) // 4, 1)
+    part = max(len(late) // 8, 1)
     known = sum(max(gap.lost, 0) for gap in footer.gaps)
-    drift = (min(v for _, v in late[-quarter:]) - min(v for _, v in late[:quarter])) * header.rate_hz - known
+    drift = (min(v for _, v in late[-part:]) - min(v for _, v in late[:part])) * header.rate_hz - known
     if abs(drift) <= RATE_SAMPLES + RATE_PART * footer.samples:
         return []
     detail = f"{abs(drift):.0f} samples {'fewer' if drift > 0 else 'more'} than expected of {footer.samples}."
@@ -176,7 +176,7 @@ def _load(integration: Integration) -> list[PowerIssue]:
     if before is None or not integration.windows:
         return []
     mean = integration.windows[0].mean_a
-    if before <= LOAD_FACTOR * max(mean, 0.0):
+    if before <= LOAD_FACTOR * max(mean, integration.outside.floor_a or 0.0):
         return []
     detail = f"{before * 1e3:.3f} mA over {PULSE_SAMPLES} samples, {mean * 1e3:.3f} mA in the window."
     return [power_issue("power.load_before_gate", detail)]

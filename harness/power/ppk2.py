@@ -54,7 +54,8 @@ class Ppk2Driver:
         from serial.tools.list_ports import comports  # type: ignore[attr-defined]
 
         found: dict[str, MonitorInfo] = {}
-        for port in sorted(comports(), key=lambda p: str(p.device)):
+        ports = comports()  # type: ignore[no-untyped-call]
+        for port in sorted(ports, key=lambda p: str(p.device)):
             if "PPK2" in (port.product or ""):
                 serial = port.serial_number or port.device
                 found.setdefault(serial, MonitorInfo(self.name, port.device, serial, port.product))

@@ -92,11 +92,6 @@ class Calibration:
         amperes: NDArray[np.float64] = ug * (g * (gs * g + gi) + (s * vdd_volts + i))
         return amperes
 
-    def steps(self) -> NDArray[np.float64]:
-        """Amperes of one ADC step a range at small currents, shape (5,)."""
-        r, gi, ug = (np.asarray(terms, np.float64) for terms in (self.r, self.gi, self.ug))
-        return np.abs(ug * gi * ADC_SCALE * ADC_VOLTS / r)
-
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form; `from_dict` reverses it."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}

@@ -15,11 +15,12 @@ from harness.power.monitor import Ending, Monitor, prepared_path
 from harness.power.waveform import Waveform, WaveformWriter
 
 PUMP_S = 0.02
+LATENESS_S = 0.1
 
 
 @dataclass
 class Lateness:
-    """By how much samples come later than a clock of the nominal rate says; the earliest one of every second.
+    """By how much samples come later than a clock of the nominal rate says; the earliest one of every `LATENESS_S`.
 
     A host that is late, or a queue on the way, delays single arrivals; only samples that never come, or a clock that is
     off, move the earliest ones.
@@ -37,7 +38,7 @@ class Lateness:
         at = now - self.start
         late = at - samples / self.rate_hz
         if at >= self._until or not self.values:
-            self._until = at + 1.0
+            self._until = at + LATENESS_S
             self.values.append((round(at, 6), round(late, 6)))
         elif late < self.values[-1][1]:
             self.values[-1] = (self.values[-1][0], round(late, 6))

@@ -14,6 +14,9 @@ from harness.power.integrity import check
 from harness.power.issues import POWER_ISSUES, PowerIssue
 from harness.power.waveform import Header, Waveform
 
+FAULT_FACTOR = 2.0
+"""Intervals beside a fault are so much wider: their parts were found for complete captures."""
+
 
 @dataclass(frozen=True)
 class PerInference:
@@ -89,7 +92,7 @@ def analyse(waveform: Waveform, plan: GatePlan, full_scale_a: float | None = Non
         header=header,
         samples=footer.samples,
         windows=integration.windows,
-        per_inference=() if suppressed else per_inference(integration, plan),
+        per_inference=() if suppressed else per_inference(integration, plan, FAULT_FACTOR if issues else 1.0),
         idle_a=integration.outside.floor_a,
         issues=issues,
         suppressed=suppressed,
@@ -98,23 +101,26 @@ def analyse(waveform: Waveform, plan: GatePlan, full_scale_a: float | None = Non
     )
 
 
-def per_inference(integration: Integration, plan: GatePlan) -> tuple[PerInference, ...]:
-    """One line a label, in order of appearance; the count is the plan's, never one derived from time."""
+def per_inference(integration: Integration, plan: GatePlan, widening: float = 1.0) -> tuple[PerInference, ...]:
+    """One line a label, in order of appearance; the count is the plan's, never one derived from time.
+
+    `widening` multiplies the intervals.
+    """
     labels = dict.fromkeys(window.label for window in integration.windows)
     return tuple(
-        _line(label, [window for window in integration.windows if window.label == label], plan.inferences)
+        _line(label, [window for window in integration.windows if window.label == label], plan.inferences, widening)
         for label in labels
     )
 
 
-def _line(label: str, windows: Sequence[WindowEnergy], inferences: int) -> PerInference:
+def _line(label: str, windows: Sequence[WindowEnergy], inferences: int, widening: float) -> PerInference:
     count = len(windows)
     mean = math.fsum(window.energy_j for window in windows) / count
     # Parts that average out between windows, parts that do not, and what the repeats themselves say.
     independent = [(w.uncertainty.edges, w.uncertainty.quantisation, w.uncertainty.range_changes) for w in windows]
     averaged = math.hypot(*(value for parts in independent for value in parts)) / count
     calibration = math.fsum(w.uncertainty.calibration or 0.0 for w in windows) / count
-    limits = math.fsum(math.hypot(w.uncertainty.time_base, w.uncertainty.gaps) for w in windows) / count
+    limits = math.fsum(w.uncertainty.time_base + w.uncertainty.gaps for w in windows) / count
     spread = 0.0
     if count > 1:
         variance = math.fsum((w.energy_j - mean) ** 2 for w in windows) / (count - 1)
@@ -127,7 +133,7 @@ def _line(label: str, windows: Sequence[WindowEnergy], inferences: int) -> PerIn
         windows=count,
         inferences=inferences,
         energy_j=mean / inferences,
-        u95_j=u95 / inferences,
+        u95_j=widening * u95 / inferences,
         charge_c=math.fsum(w.charge_c for w in windows) / count / inferences,
         duration_s=math.fsum(w.duration_s for w in windows) / count / inferences,
         inferences_per_j=inferences / mean if mean > 0 else 0.0,
@@ -138,6 +144,6 @@ def _factor(count: int) -> float:
     """Coverage factor at 95 %: Student's t for the spread of few repeats."""
     if count < 2:
         return COVERAGE
-    from scipy.special import stdtrit  # type: ignore[attr-defined]
+    from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975))

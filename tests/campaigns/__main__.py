@@ -8,6 +8,7 @@ from importlib import import_module
 CAMPAIGNS: dict[str, tuple[str, str]] = {
     "kill": ("tests.campaigns.kill", "kill -9 of pytest, QEMU and the compiler at random moments"),
     "determinism": ("tests.campaigns.determinism", "identical raw samples whatever the host does"),
+    "power": ("tests.campaigns.power", "energy and its uncertainty, faulty streams, long captures"),
     "wheel": ("tests.campaigns.wheel", "the wheel in an empty environment, read-only, away from the clone"),
 }
 """Name -> (module with `main(arguments) -> exit status`, one line)."""
