@@ -87,8 +87,8 @@ class KeyDistribution:
             self._left_out[key] = self._left_out.get(key, 0) + 1
         self.count += end - start
 
-    def _present(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._low + np.flatnonzero(counts[self._low : self._high + 1])
+    def _present(self) -> NDArray[np.int64]:
+        return self._low + np.flatnonzero(self._counts[self._low : self._high + 1])
 
     def charge(self) -> float:
         """See `Distribution`."""
@@ -101,23 +101,22 @@ class KeyDistribution:
 
     def extremes(self) -> tuple[float, float]:
         """See `Distribution`."""
-        values = self._table[self._present(self._counts)]
+        values = self._table[self._present()]
         return float(values.min()), float(values.max())
 
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """See `Distribution`."""
-        counts = self._counts
-        if self._left_out and sum(self._left_out.values()) < self.count:
-            counts = counts.copy()
+        used = self._counts[self._low : self._high + 1].copy()
+        if sum(self._left_out.values()) < self.count:
             for key, times in self._left_out.items():
-                counts[key] -= times
-        present = self._present(counts)
-        return _pick(self._table[present], counts[present], at)
+                used[key - self._low] -= times
+        present = np.flatnonzero(used)
+        return _pick(self._table[self._low + present], used[present], at)
 
     def quantisation(self, noise_lsb: float) -> float:
         """See `Distribution`. Few different codes in many samples mean no dither: the error does not average out."""
         variance = 0.0
-        keys = self._present(self._counts)
+        keys = self._present()
         for rng in range(RANGES):
             present = keys[keys >> CODE_BITS == rng]
             if len(present) == 0:

@@ -109,9 +109,10 @@ class StreamParser:
         if step is not None:
             return step
         if len(after) >= 3 and _runs_on(after):
+            # The word at the join may be put together from two: its counter is right, its code perhaps not.
             ahead = (int(after[0]) - wanted) % MODULUS
-            self._event("lost", fault, lost=ahead, ambiguous=True)
-            return _Step(words[:fault], at + 4 * fault, int(after[0]))
+            self._event("lost", fault, dropped=4, lost=ahead + 1, ambiguous=True)
+            return _Step(words[:fault], at + 4 * (fault + 1), int(after[1]))
         if len(after) >= 3 and after[1] == (wanted + 1) % MODULUS and _runs_on(after[1:]):
             self._event("corrupt", fault, dropped=4, lost=1)
             return _Step(words[:fault], at + 4 * (fault + 1), int(after[1]))
@@ -169,6 +170,8 @@ class StreamParser:
                 "realigned", keep, dropped=len(raw) - first - rest, lost=(len(raw) - first) // 4, ambiguous=True
             )
             return _Step(words[:keep], len(raw) - rest, None, done=True)
+        # Here too.
+        found += 4
         short = (int(raw[found + 2] >> 2) - wanted) % MODULUS
         estimate = (found - first + 3) // 4
         lost = short + MODULUS * max(0, round((estimate - short) / MODULUS))
