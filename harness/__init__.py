@@ -51,7 +51,7 @@ _PUBLIC: dict[str, str] = {
     "VerdictStatus": "harness.judge.verdict",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:

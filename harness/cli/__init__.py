@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "freeze": ("harness.cli.freeze", "freeze a model and settings to a plan"),
@@ -25,4 +26,7 @@ def main() -> None:
     """Entry point of the `harness` command."""
     from harness.cli._main import run_cli
 
+    if isinstance(sys.stdout, TextIOWrapper):
+        # File names and texts of bundles may hold what the terminal's encoding lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run_cli(sys.argv[1:]))

@@ -51,12 +51,22 @@ def _dispatch(args: list[str]) -> int:
 
 def _report(error: HarnessError, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"error": error.to_dict()}, indent=2, sort_keys=True, default=str))
+        try:
+            print(json.dumps({"error": error.to_dict()}, indent=2, sort_keys=True, default=str), flush=True)
+        except BrokenPipeError:
+            _drop_output()
         return
     lines = str(error).splitlines()
     print(f"error: {lines[0]}", file=sys.stderr)
     for line in lines[1:]:
         print(f"  {line}", file=sys.stderr)
+    if "bundle" in error.context:
+        print(f"  bundle: {error.context['bundle']}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Whoever read our output is gone; the interpreter must not fail when it flushes the rest."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_cli(args: list[str]) -> int:
@@ -73,25 +83,25 @@ def run_cli(args: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"error: {where}{error.strerror or error}\n  Check the path, permissions and free space.", file=sys.stderr
-        )
-        return 1
+        told = HarnessError(f"{where}{error.strerror or error}", todo="Check the path, permissions and free space.")
+        _report(told, "--json" in args)
+        return told.exit_code
     except Exception as error:
-        return _typer_error(error)
+        return _typer_error(error, "--json" in args)
 
 
-def _typer_error(error: Exception) -> int:
+def _typer_error(error: Exception, as_json: bool) -> int:
     import typer
 
     if isinstance(error, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130
     if isinstance(error, typer.TyperException):
-        print(f"error: {error.format_message()}", file=sys.stderr)
-        return 2
+        told = UsageError(error.format_message())
+        _report(told, as_json)
+        return told.exit_code
     raise error

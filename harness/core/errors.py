@@ -210,7 +210,7 @@ class NotComparableError(HarnessError):
     fault_class = "comparability"
 
 
-class RegressionFailed(AssertionError):  # noqa: N818 - the public name users write in `raises=`
+class RegressionFailed(AssertionError):
     """A verdict failed: the candidate is worse than the profile allows."""
 
     code: ClassVar[str] = "verdict.failed"

@@ -13,9 +13,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from harness.core.deadline import Deadline
+from harness.core.errors import EvidenceError
 from harness.core.files import published_dir
+from harness.core.hashing import sha256_file, tree_digest
 
-
+SEAL_NAME = "seal"
 LOCK_SECONDS = 900.0
 """Longer than any maker's own deadline: whoever waits this long waits for a process that hangs."""
 
@@ -42,9 +44,12 @@ class ContentStore:
     def get(self, key: str) -> Path | None:
         """The entry of a key, marked as just used, or None."""
         entry = self.path(key)
-        if not entry.is_dir():
+        try:
+            os.utime(entry)
+        except FileNotFoundError:
             return None
-        os.utime(entry)
+        except PermissionError:
+            return entry if entry.is_dir() else None
         return entry
 
     def get_or_make(self, key: str, make: Callable[[Path], None]) -> Path:
@@ -72,6 +77,29 @@ class ContentStore:
                     make(directory)
         return entry
 
+    def get_or_make_sealed(self, key: str, make: Callable[[Path], None]) -> Path:
+        """Like `get_or_make`, for entries that are read back later: one that was damaged on disk is made again.
+
+        Raises:
+            EvidenceError: what was just made reads back otherwise.
+        """
+
+        def make_and_seal(directory: Path) -> None:
+            make(directory)
+            (directory / SEAL_NAME).write_text(_digest_of(directory), "ascii")
+
+        for _ in range(2):
+            entry = self.get_or_make(key, make_and_seal)
+            with suppress(OSError):
+                if (entry / SEAL_NAME).read_bytes() == _digest_of(entry).encode():
+                    return entry
+            self.discard(key)
+        raise EvidenceError(
+            "The cache damages what is written to it.",
+            why=f"Entry {self.path(key)} reads back other bytes than were written.",
+            todo="Check the disk, or set HARNESS_CACHE_DIR to another one.",
+        )
+
     def _sweep(self, entry: Path) -> None:
         # Under the key's lock: whatever hidden directory exists was left by a maker that crashed.
         for stale in entry.parent.glob(f".tmp-{entry.name}-*"):
@@ -81,7 +109,12 @@ class ContentStore:
         if not self.root.is_dir():
             return []
         return [
-            entry for bucket in self.root.iterdir() if bucket.is_dir() for entry in bucket.iterdir() if entry.is_dir()
+            entry
+            for bucket in self.root.iterdir()
+            if bucket.is_dir()
+            for entry in bucket.iterdir()
+            # Hidden ones are being made or removed: a maker must not lose its directory to a purge.
+            if entry.is_dir() and not entry.name.startswith(".")
         ]
 
     def discard(self, key: str) -> None:
@@ -100,7 +133,7 @@ class ContentStore:
 
     def purge(self, max_bytes: int = 0) -> int:
         """Remove the least recently used entries until at most `max_bytes` remain; returns how many went."""
-        entries = sorted(self._entries(), key=lambda entry: entry.stat().st_mtime)
+        entries = sorted(self._entries(), key=_last_used)
         sizes = {entry: _size(entry) for entry in entries}
         total, removed = sum(sizes.values()), 0
         for entry in entries:
@@ -118,5 +151,22 @@ class ContentStore:
         return removed
 
 
+def _last_used(entry: Path) -> float:
+    try:
+        return entry.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in entry.rglob("*") if file.is_file())
+    total = 0
+    for folder, _, names in os.walk(entry):
+        for name in names:
+            # Another process may remove the entry meanwhile.
+            with suppress(FileNotFoundError):
+                total += Path(folder, name).lstat().st_size
+    return total
+
+
+def _digest_of(entry: Path) -> str:
+    return tree_digest((file.name, sha256_file(file)) for file in entry.iterdir() if file.name != SEAL_NAME)

@@ -75,5 +75,13 @@ def canonical(value: Any) -> bytes:
 
 
 def pretty(value: Any) -> str:
-    """Two-space indented, key-sorted JSON with a trailing newline: the form of every record on disk."""
-    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Two-space indented, key-sorted JSON with a trailing newline: the form of every record on disk.
+
+    Text that UTF-8 cannot hold, such as a file name in another encoding, makes all of it ASCII with escapes.
+    """
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, sort_keys=True, indent=2, allow_nan=False) + "\n"
+    return text

@@ -109,6 +109,11 @@ def _construct(
         return out
     if isinstance(node, yaml.SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
         return [_construct(loader, item, (*at, i), lines, source, error) for i, item in enumerate(node.value)]
-    if isinstance(node, yaml.ScalarNode):
+    if isinstance(node, yaml.ScalarNode) and node.tag == _implied_tag(loader, node):
         return loader.construct_object(node)
     raise error(f"{source}:{line}: the tag {node.tag!r} is not allowed.", todo="Use plain mappings, lists and values.")
+
+
+def _implied_tag(loader: _Loader, node: yaml.ScalarNode) -> str:
+    plain = node.style is None
+    return str(loader.resolve(yaml.ScalarNode, node.value, (plain, not plain)))  # type: ignore[no-untyped-call]

@@ -102,9 +102,13 @@ def run_reference(
     profile: str = "tflm",
     *,
     layers: bool = True,
-    deadline_seconds: float = DEADLINE_SECONDS,
+    deadline: Deadline | None = None,
 ) -> tuple[ReferenceCase, ...]:
-    """Run the reference once for all inputs; raises like `reference_outputs`."""
+    """Run the reference once for all inputs, within two minutes unless told otherwise; raises like `reference_outputs`.
+
+    Raises:
+        DeadlineError: it did not end in time.
+    """
     info = reference_info(profile)
     if not inputs:
         return ()
@@ -113,7 +117,7 @@ def run_reference(
         lengths = [[len(tensor) for tensor in case] for case in inputs]
         (work / "request.json").write_text(json.dumps({"profile": profile, "layers": layers, "inputs": lengths}))
         (work / "inputs.bin").write_bytes(b"".join(tensor for case in inputs for tensor in case))
-        deadline = Deadline(deadline_seconds, f"the {info.package} reference", Path(model).name)
+        deadline = deadline or Deadline(DEADLINE_SECONDS, f"the {info.package} reference", Path(model).name)
         done = run_guarded([sys.executable, str(CHILD), str(Path(model).absolute()), str(work)], deadline)
         if not done.ok or not (work / "outputs.npz").is_file():
             last = done.stderr.strip().splitlines()[-1:] or [f"It ended with status {done.status}."]

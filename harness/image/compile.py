@@ -7,9 +7,8 @@ leaves none; each is sealed by a digest of its files, so that a damaged one is m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from shutil import copyfile
@@ -17,8 +16,7 @@ from threading import Event
 from typing import Any
 
 from harness.core.deadline import Deadline
-from harness.core.errors import BuildError
-from harness.core.hashing import sha256_bytes, sha256_file, tree_digest
+from harness.core.hashing import sha256_bytes
 from harness.core.proc import clean_env, run_guarded
 from harness.core.resources import cache_root
 from harness.core.store import ContentStore
@@ -29,7 +27,6 @@ from harness.image.project import Project, Source
 CACHE_FORMAT = 2
 PARALLEL = 2
 ELF_NAME, MAP_NAME = "image.elf", "image.map"
-SEAL_NAME = "seal"
 
 
 def image_store() -> ContentStore:
@@ -57,31 +54,7 @@ def compile_image(project: Project, regions: Mapping[str, int], store: ContentSt
         objects = _compile_all(project, keys, store, deadline)
         _link(project, objects, directory, regions, deadline)
 
-    return _sealed(store, key, make)
-
-
-def _sealed(store: ContentStore, key: str, make: Callable[[Path], None]) -> Path:
-    """An entry whose files are as they were made; one that was damaged on disk is made again."""
-
-    def make_and_seal(directory: Path) -> None:
-        make(directory)
-        (directory / SEAL_NAME).write_text(_digest_of(directory), "ascii")
-
-    for _ in range(2):
-        entry = store.get_or_make(key, make_and_seal)
-        with suppress(OSError):
-            if (entry / SEAL_NAME).read_bytes() == _digest_of(entry).encode():
-                return entry
-        store.discard(key)
-    raise BuildError(
-        "The compile cache damages what is written to it.",
-        why=f"Entry {store.path(key)} reads back other bytes than were written.",
-        todo="Check the disk, or set HARNESS_CACHE_DIR to another one.",
-    )
-
-
-def _digest_of(entry: Path) -> str:
-    return tree_digest((file.name, sha256_file(file)) for file in entry.iterdir() if file.name != SEAL_NAME)
+    return store.get_or_make_sealed(key, make)
 
 
 def object_key(project: Project, unit: Source) -> str:
@@ -126,7 +99,9 @@ def _compile_all(
         if failed.is_set():
             return None
         try:
-            return _sealed(store, keys[unit.name], lambda directory: _compile(project, unit, directory, deadline))
+            return store.get_or_make_sealed(
+                keys[unit.name], lambda directory: _compile(project, unit, directory, deadline)
+            )
         except BaseException:
             failed.set()
             raise

@@ -64,7 +64,9 @@ def _tensor(value: Mapping[str, Any]) -> TensorFacts:
     return TensorFacts(**facts)
 
 
-def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:
+def _tuples(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
     return {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
 
 

@@ -49,6 +49,8 @@ class OutputsCheck:
     """The comparison of a capture with its reference.
 
     `match` is None when nothing was compared; `reason` then says why. `tolerance` is in stored units.
+    `differing_windows` names the clean window and passes whose last inference left other outputs than the reference:
+    what was timed there is not what the model computes.
     """
 
     match: bool | None
@@ -59,6 +61,7 @@ class OutputsCheck:
     inspected: int = 0
     tensors: tuple[TensorCheck, ...] = ()
     layers: tuple[LayerCheck, ...] = ()
+    differing_windows: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.explain()}>"
@@ -96,6 +99,7 @@ class OutputsCheck:
                 }
                 for c in self.layers
             ],
+            "differing_windows": list(self.differing_windows),
         }
 
     @classmethod
@@ -117,5 +121,6 @@ class OutputsCheck:
         bad: Sequence[str] = [
             *(f"output {t.name!r}: {t.mismatched} of {t.elements} elements" for t in self.tensors if not t.identical),
             *(f"layer {c.layer} {c.op}: {c.mismatched} of {c.elements} bytes" for c in self.differing_layers),
+            *(f"{name}: its last outputs" for name in self.differing_windows),
         ]
         return "outputs differ from the reference: " + "; ".join(bad)

@@ -25,8 +25,9 @@ def input_cases(inputs: Any, sizes: Sequence[int], dtypes: Sequence[str]) -> tup
         SettingsError: an entry has another number of tensors, element type or size than the model.
     """
     cases: list[Tensors] = []
-    for number, case in enumerate(inputs):
-        tensors = [case] if len(sizes) == 1 and not isinstance(case, list | tuple) else list(case)
+    for number, case in enumerate(_sequence(inputs, "The inputs")):
+        alone = len(sizes) == 1 and not isinstance(case, list | tuple)
+        tensors = [case] if alone else _sequence(case, f"Inference {number}")
         if len(tensors) != len(sizes):
             raise SettingsError(
                 f"Inference {number} has {len(tensors)} input tensors; the model has {len(sizes)}.",
@@ -39,6 +40,15 @@ def input_cases(inputs: Any, sizes: Sequence[int], dtypes: Sequence[str]) -> tup
             )
         )
     return tuple(cases)
+
+
+def _sequence(value: Any, where: str) -> list[Any]:
+    try:
+        return list(value)
+    except TypeError:
+        raise SettingsError(
+            f"{where}: {type(value).__name__} is no sequence.", todo="Give one array or bytes per model input."
+        ) from None
 
 
 def _bytes(tensor: Any, size: int, dtype: str, where: str) -> bytes:

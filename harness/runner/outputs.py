@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -36,6 +37,8 @@ def check_outputs(
     expected_layers: Sequence[Sequence[Tensors]] = (),
     reference: Mapping[str, str],
     tolerance: float = 0.0,
+    windows: Mapping[str, int] | None = None,
+    expected_windows: Tensors | None = None,
 ) -> OutputsCheck:
     """Compare every output of every inference, and every layer of every inspected input.
 
@@ -44,6 +47,8 @@ def check_outputs(
         inspected, expected_layers: for each inspected input and layer, the bytes of each output of that operator.
         tolerance: largest allowed absolute error of a model output, in stored units. Layers have none: within one
             rounding profile they are equal byte for byte.
+        windows: CRC-32 of the outputs that the last inference of the clean window and of each pass left in memory.
+        expected_windows: the reference's outputs for the inputs of those; not compared within a tolerance.
     """
     checks = tuple(
         _tensor_check(tensor, [outs[i] for outs in observed], [outs[i] for outs in expected])
@@ -55,7 +60,11 @@ def check_outputs(
         if inspected
     )
     close = all(c.identical or (c.max_abs_error is not None and c.max_abs_error <= tolerance) for c in checks)
-    match = close and (tolerance > 0 or all(layer.identical for layer in layers))
+    differing: tuple[str, ...] = ()
+    if windows and expected_windows is not None and tolerance == 0:
+        checksum = zlib.crc32(b"".join(expected_windows))
+        differing = tuple(name for name, found in windows.items() if found != checksum)
+    match = close and not differing and (tolerance > 0 or all(layer.identical for layer in layers))
     return OutputsCheck(
         match=match,
         reference=dict(reference),
@@ -64,6 +73,7 @@ def check_outputs(
         inspected=len(inspected),
         tensors=checks,
         layers=layers,
+        differing_windows=differing,
     )
 
 

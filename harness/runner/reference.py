@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.core.deadline import Deadline
 from harness.core.hashing import semantic_hash
 from harness.core.resources import cache_root
 from harness.core.store import ContentStore
+from harness.engines.reference import DEADLINE_SECONDS, reference_info, run_reference
 
 Tensors = tuple[bytes, ...]
 FILE = "reference.npz"
@@ -32,7 +34,13 @@ class Reference:
 
 
 def host_reference(
-    model: Path, model_sha256: str, *, inferences: Sequence[Tensors], inspected: Sequence[Tensors], rounding: str
+    model: Path,
+    model_sha256: str,
+    *,
+    inferences: Sequence[Tensors],
+    inspected: Sequence[Tensors],
+    rounding: str,
+    deadline_seconds: float = DEADLINE_SECONDS,
 ) -> Reference:
     """Run the model on the host for all given inputs, or take the answer of an earlier identical run.
 
@@ -40,8 +48,7 @@ def host_reference(
         ToolMissingError: the reference package is not installed.
         HarnessError: the reference refused the model, or did not end in time.
     """
-    from harness.engines.reference import reference_info, reference_layers, reference_outputs
-
+    deadline = Deadline(deadline_seconds, "the host reference", model.name)
     info = asdict(reference_info(rounding))
     basis = {
         "model": model_sha256,
@@ -52,11 +59,13 @@ def host_reference(
     key = semantic_hash("reference", basis).rsplit(":", 1)[1]
 
     def make(directory: Path) -> None:
-        outputs = reference_outputs(model, inferences, rounding) if inferences else []
-        layers = reference_layers(model, inspected, rounding) if inspected else []
-        (directory / FILE).write_bytes(_pack(outputs, layers))
+        flat, deep = (
+            run_reference(model, cases, rounding, layers=layers, deadline=deadline)
+            for cases, layers in ((inferences, False), (inspected, True))
+        )
+        (directory / FILE).write_bytes(_pack([case.outputs for case in flat], [case.layers for case in deep]))
 
-    entry = ContentStore(cache_root() / "reference").get_or_make(key, make)
+    entry = ContentStore(cache_root() / "reference").get_or_make_sealed(key, make)
     outputs, layers = _unpack((entry / FILE).read_bytes())
     return Reference(outputs=outputs, layers=layers, info=info)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -126,6 +127,9 @@ def run(
     Raises:
         WrongBoardError: the board is of another type.
         BenchError, TargetError, CaptureError: the run failed; `context["bundle"]` names the bundle that says how.
+        HostReferenceError, ToolMissingError, DeadlineError: the host reference could not be had, so no output was
+            compared; `context["bundle"]` names the bundle with the measurements.
+        UsageError: `out` exists, or an argument is not allowed; nothing was touched.
     """
     from harness.image.record import Build, load_build
 
@@ -142,6 +146,14 @@ def run(
         )
     if expect not in ("reference", "none"):
         raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference' or 'none'.")
+    if not 0.0 <= tolerance < math.inf:
+        raise UsageError(f"tolerance={tolerance!r} is not a finite number from 0.", todo="Give it in stored units.")
+    if out is not None and (Path(out).exists() or Path(out).is_symlink()):
+        raise UsageError(
+            f"There is something at {out} already.",
+            why="A bundle is never overwritten.",
+            todo="Name another directory.",
+        )
     return _Run(build, Path(out) if out is not None else None, limits, log, started).execute(
         bench, lease, serial, inputs, inspect, expect, tolerance
     )
@@ -173,10 +185,11 @@ class _Run:
         inspected = inferences[:inspect]
         # The reference runs while the board does: both take about as long.
         with ThreadPoolExecutor(1, thread_name_prefix="reference") as pool:
-            reference = pool.submit(self._reference, inferences, inspected) if expect == "reference" else None
+            wanted = (*inferences, self.build.input_bytes())
+            reference = pool.submit(self._reference, wanted, inspected) if expect == "reference" else None
             with self._board(bench, lease, serial) as held:
                 capture = self._capture(held, inferences, inspected)
-            return self._conclude(held, capture, reference, tolerance, has_inputs=len(inputs) > 0)
+            return self._conclude(held, capture, reference, tolerance)
 
     @contextmanager
     def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
@@ -214,6 +227,7 @@ class _Run:
             inferences=inferences,
             inspected=inspected,
             rounding=rounding,
+            deadline_seconds=self.deadlines["reference"],
         )
 
     def _conclude(
@@ -222,13 +236,16 @@ class _Run:
         capture: Capture,
         reference: Future[Reference] | None,
         tolerance: float,
-        *,
-        has_inputs: bool,
     ) -> RunOutcome:
         from harness.results.assemble import assemble
         from harness.results.bundle import publish
 
-        outputs = self._compare(capture, reference, tolerance)
+        failure: HarnessError | None = None
+        try:
+            outputs = self._compare(capture, reference, tolerance)
+        except HarnessError as error:
+            failure = error
+            outputs = OutputsCheck.not_compared(error.what)
         assembled = assemble(
             capture,
             self.build,
@@ -236,10 +253,14 @@ class _Run:
             held.board_type,
             outputs_check=outputs,
             bench=bench_facts(held),
-            zero_inputs=not has_inputs,
+            zero_inputs=not any(map(any, self.build.input_bytes())),
         )
         bundle = publish(self._out(assembled.content.run_id), assembled.content)
         self.log(f"published {bundle}")
+        if failure is not None:
+            # What was asked for was not checked; the measurements are kept in the bundle all the same.
+            failure.context["bundle"] = str(bundle)
+            raise failure
         return RunOutcome(
             bundle=bundle,
             build=self.build,
@@ -257,20 +278,19 @@ class _Run:
             return OutputsCheck.not_compared("the caller asked for no reference")
         from harness.runner.outputs import check_outputs
 
-        try:
-            expected = reference.result()
-        except HarnessError as error:
-            return OutputsCheck.not_compared(error.what)
+        expected = reference.result()
         self.log(f"reference: {expected.info}")
         return check_outputs(
             self.build.engine.output_tensors,
             [layer.op for layer in self.build.engine.layers],
             observed=[inference.outputs for inference in capture.inferences],
-            expected=expected.outputs,
+            expected=expected.outputs[:-1],
             inspected=[[layer.outputs for layer in case.layers] for case in capture.inspections],
             expected_layers=expected.layers,
             reference=expected.info,
             tolerance=tolerance,
+            windows=_output_checksums(capture),
+            expected_windows=expected.outputs[-1],
         )
 
     def _explain_fault(self, error: HardFaultError) -> None:
@@ -305,6 +325,11 @@ class _Run:
 
     def _out(self, run_id: str) -> Path:
         return self.out if self.out is not None else Path(DEFAULT_OUT).absolute() / f"{run_id}-{self.build.plan.board}"
+
+
+def _output_checksums(capture: Capture) -> dict[str, int]:
+    clean = {"clean window": capture.clean.outputs_crc32} if capture.clean is not None else {}
+    return clean | {f"pass {item.name}": item.outputs_crc32 for item in capture.passes}
 
 
 def bench_facts(held: BoardLease) -> dict[str, Any]:

@@ -103,6 +103,44 @@ def test_mistakes_are_answered_in_lines(tmp_path: Path, arguments: list[str], co
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["freeze", str(DIGITS), "--no-such-option"],
+        ["freeze", str(DIGITS), "--board", "mps2_an386", "-o", "none/p.json"],
+        ["results", "verify"],
+        ["freeze", str(DIGITS), "--board", "mps2_an368", "-o", "p.json"],
+    ],
+)
+def test_every_mistake_is_json_when_json_is_asked_for(tmp_path: Path, arguments: list[str]) -> None:
+    done = harness(*arguments, "--json", cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert json.loads(done.stdout)["error"]["what"]
+    assert done.stderr == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_refused_before_it_touches_a_board(built: Any, tmp_path: Path) -> None:
+    image = built(DIGITS, "mps2_an386")
+    (tmp_path / "taken").mkdir()
+    bench = tmp_path / "bench.yaml"
+    bench.write_text("version: 1\nvirtual: off\n")
+    for extra in (["--out", tmp_path / "taken"], ["--tolerance", "inf"]):
+        done = harness("run", image.directory, "--board", "mps2_an386", "--bench", bench, *extra)
+        assert done.returncode == 2, done.stderr
+
+
+def test_a_reference_that_does_not_come_is_an_error_with_the_measurements_kept(
+    built: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    image = built(DIGITS, "mps2_an386")
+    out = tmp_path / "bundle"
+    done = harness("run", image.directory, "--board", "mps2_an386", "--out", out, "--deadline", "reference=0.01")
+    assert done.returncode == 1 and "reference" in done.stderr and str(out) in done.stderr
+    assert json.loads((out / "outputs.json").read_text())["match"] is None
+    assert harness("results", "verify", out).returncode == 0
+
+
 def test_interrupt_leaves_the_board_free(built: Any, tmp_path: Path) -> None:
     import signal
 

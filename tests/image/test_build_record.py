@@ -114,6 +114,8 @@ def test_an_image_that_was_pinned_again_is_still_refused(
         lambda record: record["engine"]["layers"].pop(),
         lambda record: record["engine"].update(layers=3),
         lambda record: record["engine"].update(surprise=1),
+        lambda record: record["engine"].update(layers=[3]),
+        lambda record: record["engine"]["input_tensors"][0].update(quantization="x"),
         lambda record: record["image"].update(rtt_address=0),
         lambda record: record["image"]["memory"]["code"].update(text=1),
         lambda record: record.update(harness_version=1),

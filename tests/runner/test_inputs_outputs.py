@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.errors import SettingsError
+from harness.results.outputs import OutputsCheck
 from harness.runner.deadlines import Deadlines
 from harness.runner.inputs import input_cases
 from harness.runner.outputs import check_outputs
@@ -38,6 +40,8 @@ def test_several_inputs_mix_arrays_and_bytes() -> None:
         (np.zeros((1, 4), np.float32), "float32"),
         (np.zeros((1, 5), np.int8), "5 bytes"),
         ([(b"abcd", b"x")], "2 input tensors"),
+        (5, "int is no sequence"),
+        (np.int8(5), "int8 is no sequence"),
     ],
 )
 def test_wrong_inputs_are_named(inputs: object, message: str) -> None:
@@ -103,3 +107,24 @@ def test_bad_deadlines_are_refused(text: str) -> None:
 def test_deadlines_override() -> None:
     assert Deadlines.of(["boot=2.5"])["boot"] == 2.5
     assert Deadlines.of({"boot": 3.0})["boot"] == 3.0
+
+
+def test_windows_that_computed_something_else_are_named() -> None:
+    def check(windows: dict[str, int], tolerance: float = 0.0) -> OutputsCheck:
+        return check_outputs(
+            [Out()],
+            [],
+            observed=[(b"abcd",)],
+            expected=[(b"abcd",)],
+            reference={},
+            tolerance=tolerance,
+            windows=windows,
+            expected_windows=(b"wxyz",),
+        )
+
+    right, wrong = zlib.crc32(b"wxyz"), zlib.crc32(b"wxyZ")
+    assert check({"clean window": right, "pass cpu_0": right}).match is True
+    bad = check({"clean window": right, "pass cpu_0": wrong})
+    assert bad.match is False and bad.differing_windows == ("pass cpu_0",)
+    assert "pass cpu_0" in bad.explain() and bad.to_dict()["differing_windows"] == ["pass cpu_0"]
+    assert check({"clean window": wrong}, tolerance=1.0).match is True
