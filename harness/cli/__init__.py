@@ -11,6 +11,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("harness.cli.validate", "re-verify a build without hardware"),
     "run": ("harness.cli.run", "flash a build, measure, publish a bundle"),
     "profile": ("harness.cli.profile", "freeze, build and run in one go"),
+    "profiles": ("harness.cli.profiles", "write, list and check comparison profiles"),
+    "metrics": ("harness.cli.metrics", "list the metrics that a profile may name"),
     "compare": ("harness.cli.compare", "judge a candidate bundle against a baseline"),
     "results": ("harness.cli.results", "list, show and verify bundles"),
     "boards": ("harness.cli.boards", "list boards and board types"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,9 @@ from harness.core.strict_json import canonical
 from harness.judge.comparability import ComparabilityAssessment, assess_comparability, read_dimensions
 from harness.judge.metrics import METRICS, Metric, MetricDiff, diff, hpx_metrics, make_diff, resolve
 from harness.judge.numbers import to_float
-from harness.judge.profile import ComparisonProfile, HarnessPart, MissingMetricPolicy
+from harness.judge.own_profile import HarnessPart
+from harness.judge.profile import ComparisonProfile, MissingMetricPolicy
+from harness.judge.status import STATUSES, OutcomeStatus
 from harness.judge.verdict import (
     ComparisonVerdict,
     ConfigDiffRow,
@@ -27,21 +28,6 @@ from harness.results.dimensions import CONFIG_TABLE, nested
 from harness.results.frozen import thaw
 from harness.results.layers import NOT_COUNTERS
 from harness.results.reader import RunArtifacts, read_bundle
-
-
-class OutcomeStatus(StrEnum):
-    """What a comparison says as a whole. Only pass and warn are true in a test."""
-
-    PASS = "pass"
-    WARN = "warn"
-    FAIL = "fail"
-    SKIP = "skip"
-    NONE = "none"
-    ERROR = "error"
-
-
-EXIT_CODES: Mapping[OutcomeStatus, int] = {OutcomeStatus.FAIL: 1}
-"""Exit codes of statuses other than error, whose error brings its own; the rest is 0."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +95,12 @@ class CompareOutcome:
     error: HarnessError | None = None
 
     def __bool__(self) -> bool:
-        return self.status in (OutcomeStatus.PASS, OutcomeStatus.WARN)
+        return STATUSES[self.status].true
 
     @property
     def exit_code(self) -> int:
         """What `harness compare` ends with."""
-        return self.error.exit_code if self.error is not None else EXIT_CODES.get(self.status, 0)
+        return self.error.exit_code if self.error is not None else STATUSES[self.status].exit_code or 0
 
     @property
     def failed_metrics(self) -> tuple[MetricVerdict, ...]:
@@ -288,12 +274,18 @@ class _Rows:
     config_rows: Sequence[ConfigDiffRow]
 
 
+def _board(run: RunArtifacts) -> str | None:
+    board = read_dimensions(run).get("board")
+    return board if isinstance(board, str) else None
+
+
 def _own_verdicts(outcome: CompareOutcome, part: HarnessPart) -> tuple[MetricVerdict, ...]:
     base, cand = outcome.baseline, outcome.candidate
     assert base is not None and cand is not None
     rows: dict[str, list[MetricDiff]] = {}
     by_name = {row.name: row for row in outcome.metrics}
-    for name in part.metrics:
+    policies = part.for_board(_board(cand))
+    for name in policies:
         if name in by_name:
             rows[name] = [by_name[name]]
             continue
@@ -303,7 +295,7 @@ def _own_verdicts(outcome: CompareOutcome, part: HarnessPart) -> tuple[MetricVer
             for metric in metrics.values()
             if _usable(metric, outcome.comparability)
         ]
-    return judge_parts(rows, part.metrics, part.missing or MissingMetricPolicy.FAIL)
+    return judge_parts(rows, policies, part.missing or MissingMetricPolicy.FAIL)
 
 
 __all__ = ["CompareOutcome", "LayerDiff", "OutcomeStatus", "ProfileError", "compare", "try_compare"]

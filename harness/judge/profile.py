@@ -4,10 +4,13 @@ Schema `hpx.comparison-profile` version 1, in JSON or YAML. The `metrics` map is
 the top-level field `harness`, which hpx keeps and ignores, holds policies for metrics that hpx does not have:
 
     harness:
+      extends: latency               # profiles whose `harness` field this one builds on
       missing: fail                  # what an absent metric of this part means: fail, warn or ignore
       metrics:
         clean.cycles: {direction: smaller, unit: cycles, max_regression_pct: 0.5}
         "layer[*].cycles": {direction: equal, unit: cycles}
+
+`harness.judge.own_profile` holds that part.
 """
 
 from __future__ import annotations
@@ -17,13 +20,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from harness.core.errors import ProfileError
 from harness.core.hashing import sha256_bytes
 from harness.core.strict_json import canonical
-from harness.judge.metrics import METRICS, SELECTORS, is_selector
 from harness.results.frozen import EMPTY, freeze_fields, thaw
+
+if TYPE_CHECKING:
+    from harness.judge.own_profile import HarnessPart
 
 PROFILE_SCHEMA = "hpx.comparison-profile"
 PROFILE_VERSION = 1
@@ -45,7 +50,7 @@ class MissingMetricPolicy(StrEnum):
     IGNORE = "ignore"
 
 
-def _bad(what: str, *key: str) -> ProfileError:
+def bad(what: str, *key: str) -> ProfileError:
     return ProfileError(
         what,
         todo="Correct the profile; docs/comparison-profiles.md describes every field.",
@@ -56,17 +61,17 @@ def _bad(what: str, *key: str) -> ProfileError:
 E = TypeVar("E", bound=StrEnum)
 
 
-def _choice(kind: type[E], value: object, *key: str) -> E:
+def choice(kind: type[E], value: object, *key: str) -> E:
     try:
         return kind(value)  # type: ignore[arg-type]
     except ValueError:
         allowed = ", ".join(item.value for item in kind)
-        raise _bad(f"{key[-1]} is {value!r}; it must be one of {allowed}.", *key) from None
+        raise bad(f"{key[-1]} is {value!r}; it must be one of {allowed}.", *key) from None
 
 
-def _split(data: object, known: tuple[str, ...], *key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(data: object, known: tuple[str, ...], *key: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(data, Mapping):
-        raise _bad(f"{key[-1] if key else 'A comparison profile'} must be an object.", *key)
+        raise bad(f"{key[-1] if key else 'A comparison profile'} must be an object.", *key)
     own = {name: value for name, value in data.items() if name in known}
     return own, {name: value for name, value in data.items() if name not in known}
 
@@ -83,25 +88,25 @@ class MetricPolicy:
     extra: Mapping[str, Any] = field(default_factory=lambda: EMPTY, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "direction", _choice(MetricDirection, self.direction, "direction"))
+        object.__setattr__(self, "direction", choice(MetricDirection, self.direction, "direction"))
         if self.missing is not None:
-            object.__setattr__(self, "missing", _choice(MissingMetricPolicy, self.missing, "missing"))
+            object.__setattr__(self, "missing", choice(MissingMetricPolicy, self.missing, "missing"))
         if not isinstance(self.unit, str):
-            raise _bad("unit must be a string.", "unit")
+            raise bad("unit must be a string.", "unit")
         for name in ("max_regression_pct", "max_regression_abs"):
-            if not _is_bound(getattr(self, name)):
-                raise _bad(f"{name} is {getattr(self, name)!r}; it must be a finite number, zero or more.", name)
+            if not is_bound(getattr(self, name)):
+                raise bad(f"{name} is {getattr(self, name)!r}; it must be a finite number, zero or more.", name)
         if not isinstance(self.extra, Mapping):
-            raise _bad("extra must be an object.", "extra")
+            raise bad("extra must be an object.", "extra")
         freeze_fields(self, "extra")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *key: str) -> Self:
         """Build from JSON data; unknown fields go to `extra`. `ProfileError` names the key at fault."""
-        known, extra = _split(data, _POLICY_FIELDS, *key)
+        known, extra = split(data, POLICY_FIELDS, *key)
         for name in ("direction", "unit"):
             if name not in known:
-                raise _bad(f"{'.'.join(key) or 'A metric policy'} has no {name}.", *key)
+                raise bad(f"{'.'.join(key) or 'A metric policy'} has no {name}.", *key)
         try:
             return cls(**known, extra=extra)
         except ProfileError as error:
@@ -110,15 +115,15 @@ class MetricPolicy:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form without absent fields."""
-        known = {name: getattr(self, name) for name in _POLICY_FIELDS}
+        known = {name: getattr(self, name) for name in POLICY_FIELDS}
         plain = {name: str(value) if isinstance(value, StrEnum) else value for name, value in known.items()}
         return {**thaw(self.extra), **{name: value for name, value in plain.items() if value is not None}}
 
 
-_POLICY_FIELDS = ("direction", "unit", "max_regression_pct", "max_regression_abs", "missing")
+POLICY_FIELDS = ("direction", "unit", "max_regression_pct", "max_regression_abs", "missing")
 
 
-def _is_bound(value: object) -> bool:
+def is_bound(value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -127,53 +132,6 @@ def _is_bound(value: object) -> bool:
         return math.isfinite(value) and value >= 0
     except OverflowError:
         return False
-
-
-@dataclass(frozen=True)
-class HarnessPart:
-    """The `harness` field of a profile: policies for our own metrics."""
-
-    metrics: Mapping[str, MetricPolicy]
-    missing: MissingMetricPolicy | None = None
-
-    def __post_init__(self) -> None:
-        freeze_fields(self, "metrics")
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Build from JSON data.
-
-        Raises:
-            ProfileError: an unknown field, an unknown metric, a unit that the metric does not have, a bad value.
-        """
-        known, unknown = _split(data, ("metrics", "missing"), "harness")
-        if unknown:
-            name = next(iter(unknown))
-            raise _bad(f"harness has the unknown field {name!r}; known are metrics and missing.", "harness", name)
-        entries = known.get("metrics")
-        if not isinstance(entries, Mapping) or not entries:
-            raise _bad("harness.metrics must map names of metrics to policies.", "harness", "metrics")
-        metrics: dict[str, MetricPolicy] = {}
-        for name, entry in entries.items():
-            key = ("harness", "metrics", name)
-            policy = MetricPolicy.from_dict(entry, *key)
-            if policy.extra:
-                field_name = next(iter(policy.extra))
-                raise _bad(f"{name} has the unknown field {field_name!r}.", *key, field_name)
-            if name not in METRICS and not is_selector(name) and not str(name).startswith("memory_regions."):
-                raise _bad(f"There is no metric {name!r}. {_near(name)}", *key)
-            if name in METRICS and METRICS[name].unit != policy.unit:
-                raise _bad(f"{name} is measured in {METRICS[name].unit!r}, not {policy.unit!r}.", *key, "unit")
-            metrics[name] = policy
-        missing = known.get("missing")
-        policy_missing = None if missing is None else _choice(MissingMetricPolicy, missing, "harness", "missing")
-        return cls(metrics, policy_missing)
-
-
-def _near(name: object) -> str:
-    from harness.core.suggest import did_you_mean
-
-    return did_you_mean(str(name), [*METRICS, *(form for form, _, _ in SELECTORS)])
 
 
 @dataclass(frozen=True)
@@ -190,65 +148,68 @@ class ComparisonProfile:
 
     def __post_init__(self) -> None:
         if self.schema != PROFILE_SCHEMA:
-            raise _bad(f"Unsupported comparison profile schema {self.schema!r}.", "schema")
+            raise bad(f"Unsupported comparison profile schema {self.schema!r}.", "schema")
         if isinstance(self.schema_version, bool) or self.schema_version != PROFILE_VERSION:
-            raise _bad(f"Unsupported comparison profile version {self.schema_version!r}.", "schema_version")
+            raise bad(f"Unsupported comparison profile version {self.schema_version!r}.", "schema_version")
         if not isinstance(self.metrics, Mapping) or not self.metrics:
-            raise _bad("metrics must map names of metrics to policies, at least one.", "metrics")
+            raise bad("metrics must map names of metrics to policies, at least one.", "metrics")
         for name, policy in self.metrics.items():
             if not isinstance(name, str) or not name or not isinstance(policy, MetricPolicy):
-                raise _bad("metrics must map names of metrics to policies.", "metrics")
+                raise bad("metrics must map names of metrics to policies.", "metrics")
         if self.missing is not None:
-            object.__setattr__(self, "missing", _choice(MissingMetricPolicy, self.missing, "missing"))
+            object.__setattr__(self, "missing", choice(MissingMetricPolicy, self.missing, "missing"))
         dims = self.required_dimensions
         if not isinstance(dims, list | tuple) or not all(isinstance(item, str) and item for item in dims):
-            raise _bad("required_dimensions must be an array of names.", "required_dimensions")
+            raise bad("required_dimensions must be an array of names.", "required_dimensions")
         if len(set(dims)) != len(dims):
-            raise _bad("required_dimensions names a dimension twice.", "required_dimensions")
+            raise bad("required_dimensions names a dimension twice.", "required_dimensions")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise _bad("name must be a non-empty string.", "name")
+            raise bad("name must be a non-empty string.", "name")
         if not isinstance(self.extra, Mapping):
-            raise _bad("extra must be an object.", "extra")
+            raise bad("extra must be an object.", "extra")
         freeze_fields(self, "metrics", "required_dimensions", "extra")
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build from JSON data; unknown fields are kept. `ProfileError` names the key at fault."""
-        known, extra = _split(data, _PROFILE_FIELDS)
+    def from_dict(cls, data: Mapping[str, Any], **more: Any) -> Self:
+        """Build from JSON data; unknown fields are kept. `ProfileError` names the key at fault.
+
+        `more` are fields of a subclass.
+        """
+        known, extra = split(data, _PROFILE_FIELDS)
         for name in ("schema", "schema_version", "metrics"):
             if name not in known:
-                raise _bad(f"The comparison profile has no {name}.")
+                raise bad(f"The comparison profile has no {name}.")
         entries = known["metrics"]
         if not isinstance(entries, Mapping):
-            raise _bad("metrics must map names of metrics to policies.", "metrics")
+            raise bad("metrics must map names of metrics to policies.", "metrics")
         known["metrics"] = {name: MetricPolicy.from_dict(item, "metrics", name) for name, item in entries.items()}
         if "missing" in known and known["missing"] is None:
-            raise _bad("missing is null; it must be one of fail, warn, ignore.", "missing")
+            raise bad("missing is null; it must be one of fail, warn, ignore.", "missing")
         if not isinstance(known.get("required_dimensions", []), list):
-            raise _bad("required_dimensions must be an array of names.", "required_dimensions")
-        profile = cls(**known, extra=extra)
+            raise bad("required_dimensions must be an array of names.", "required_dimensions")
+        profile = cls(**known, extra=extra, **more)
         _check_extra(profile)
         return profile
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a JSON or YAML profile.
+    def load(cls, path: str | Path) -> ComparisonProfile:
+        """Read a JSON or YAML profile, and the profiles that its `harness.extends` names.
 
         Raises:
             ProfileError: unreadable or invalid; the message names file, line and key.
         """
-        from harness.judge.profile_file import load_profile_data, located
+        from harness.judge.profile_file import load_profile
 
-        data = load_profile_data(Path(path))
-        try:
-            return cls.from_dict(data)
-        except ProfileError as error:
-            raise located(error, Path(path)) from None
+        return load_profile(Path(path))
 
     @property
     def harness(self) -> HarnessPart | None:
         """Policies for our own metrics; None when the profile has no `harness` field."""
-        return HarnessPart.from_dict(thaw(self.extra["harness"])) if "harness" in self.extra else None
+        if "harness" not in self.extra:
+            return None
+        from harness.judge.own_profile import HarnessPart
+
+        return HarnessPart.from_dict(thaw(self.extra["harness"]))
 
     @property
     def sha256(self) -> str:
@@ -274,11 +235,11 @@ class ComparisonProfile:
 def _check_extra(profile: ComparisonProfile) -> None:
     """A fault in our part, or a value that has no canonical form, is reported when the profile is read."""
     if profile.harness is not None and not profile.harness.metrics:
-        raise _bad("harness.metrics is empty.", "harness")
+        raise bad("harness.metrics is empty.", "harness")
     try:
         canonical(profile.to_dict())
     except (TypeError, ValueError) as error:
-        raise _bad(f"A field holds what JSON cannot: {error}.") from None
+        raise bad(f"A field holds what JSON cannot: {error}.") from None
 
 
 _PROFILE_FIELDS = ("schema", "schema_version", "metrics", "missing", "required_dimensions", "name")

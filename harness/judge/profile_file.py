@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.core.errors import ProfileError
 from harness.core.strict_json import StrictJsonError
 from harness.core.strict_json import loads as load_strict
+from harness.judge.profile import ComparisonProfile, bad
 
 MAX_BYTES = 1 << 20
 _TODO = "Correct the profile; docs/comparison-profiles.md describes every field."
@@ -23,6 +25,53 @@ def load_profile_data(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ProfileError(f"{path}:1: a comparison profile must be an object.", todo=_TODO)
     return data
+
+
+def load_profile(path: Path, chain: tuple[Path, ...] = ()) -> ComparisonProfile:
+    """A profile with what it extends, base before heir.
+
+    Args:
+        path: its file.
+        chain: files that led here, each extending the next.
+
+    Raises:
+        ProfileError: see `ComparisonProfile.load`; also a profile that extends itself.
+    """
+    from harness.judge.own_profile import ComposedProfile, merged
+
+    data = load_profile_data(path)
+    place = path.resolve()
+    try:
+        if place in chain:
+            raise bad(f"{path.name} extends itself.", "harness", "extends")
+        names = _bases(data)
+        if not names:
+            return ComparisonProfile.from_dict(data)
+        inherited: dict[str, Any] = {}
+        for name in names:
+            base = load_profile(_base_file(name, path), (*chain, place))
+            older = base.inherited if isinstance(base, ComposedProfile) else {}
+            inherited = merged(merged(inherited, older), base.extra.get("harness", {}))
+        return ComposedProfile.from_dict(data, inherited=inherited)
+    except ProfileError as error:
+        raise error if "file" in error.context else located(error, path) from None
+
+
+def _bases(data: Mapping[str, Any]) -> list[str]:
+    own = data.get("harness")
+    given = own.get("extends", []) if isinstance(own, Mapping) else []
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise bad("extends must be the name of a profile or a list of names.", "harness", "extends")
+    return names
+
+
+def _base_file(name: str, heir: Path) -> Path:
+    beside = heir.parent / name
+    try:
+        return beside if beside.is_file() else find_profile(name)
+    except ProfileError as error:
+        raise bad(f"There is no profile {name!r} to extend. {error.why}", "harness", "extends") from None
 
 
 def located(error: ProfileError, path: Path) -> ProfileError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.core.files import atomic_write
 from harness.judge.comparability import CODES
 from harness.judge.metrics import METRICS, SELECTORS
+from harness.judge.status import STATUSES
 from harness.results.dimensions import DIMENSIONS
 from harness.results.issues import ISSUES
 
@@ -95,7 +96,31 @@ def _metric_row(name: str) -> tuple[str, ...]:
     return (f"`{name}`", item.unit or "-", better, item.group.value if item.group else "-", item.family)
 
 
-DOCUMENTS: Mapping[str, str] = {"issue-codes.md": issue_codes(), "metrics.md": metrics()}
+def statuses() -> str:
+    """`docs/statuses.md`: what every status means to a test and to a script."""
+    lines = ["# Statuses", "", NOTE, "", "The first of the list that occurs among metrics decides the whole.", ""]
+    head = ("status", "in a test", "exit code", "class in the session summary", "when")
+    lines += _table(
+        head,
+        (
+            (
+                f"`{name}`",
+                "true" if rule.true else "raises" if name == "error" else "false",
+                "its error's" if rule.exit_code is None else str(rule.exit_code),
+                rule.test_class,
+                rule.when,
+            )
+            for name, rule in STATUSES.items()
+        ),
+    )
+    return "\n".join(lines) + "\n"
+
+
+DOCUMENTS: Mapping[str, str] = {
+    "issue-codes.md": issue_codes(),
+    "metrics.md": metrics(),
+    "statuses.md": statuses(),
+}
 """File name in `docs/` and its text."""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Protocol
 
 from harness.judge.metrics import MetricDiff
 from harness.judge.numbers import to_float
+from harness.judge.own_profile import OwnPolicy
 from harness.judge.profile import (
     PROFILE_SCHEMA,
     PROFILE_VERSION,
@@ -17,15 +17,7 @@ from harness.judge.profile import (
     MetricPolicy,
     MissingMetricPolicy,
 )
-
-
-class VerdictStatus(StrEnum):
-    """Outcome of a profile, or of one metric in it."""
-
-    PASS = "pass"
-    WARN = "warn"
-    FAIL = "fail"
-    SKIP = "skip"
+from harness.judge.status import VerdictStatus, worst
 
 
 @dataclass(frozen=True)
@@ -125,15 +117,6 @@ def _agrees(row: ConfigDiffRow | None) -> bool:
     )
 
 
-def worst(statuses: Iterable[VerdictStatus]) -> VerdictStatus:
-    """Any fail is fail, else any warn is warn, else any pass is pass; nothing but skips is skip."""
-    seen = set(statuses)
-    for status in (VerdictStatus.FAIL, VerdictStatus.WARN, VerdictStatus.PASS):
-        if status in seen:
-            return status
-    return VerdictStatus.SKIP
-
-
 def judge_metric(
     name: str, row: MetricDiff | None, policy: MetricPolicy, missing: MissingMetricPolicy
 ) -> MetricVerdict:
@@ -148,11 +131,15 @@ def judge_metric(
         return MetricVerdict(name, VerdictStatus.FAIL, "Metric values are not numeric.")
     worse = regression(old, new, policy.direction)
     allowed = allowed_regression(old, policy)
-    passed = worse <= allowed
+    status, message = VerdictStatus.PASS, "Within regression tolerance."
+    if not worse <= allowed:
+        status, message = VerdictStatus.FAIL, "Regression exceeds tolerance."
+    elif isinstance(policy, OwnPolicy) and policy.warns(old, worse):
+        status, message = VerdictStatus.WARN, "Within tolerance, but over the warn bound."
     return MetricVerdict(
         metric=name,
-        status=VerdictStatus.PASS if passed else VerdictStatus.FAIL,
-        message="Within regression tolerance." if passed else "Regression exceeds tolerance.",
+        status=status,
+        message=message,
         baseline=old,
         candidate=new,
         regression=worse,
@@ -191,3 +178,17 @@ def judge_parts(
             verdicts.append(judge_metric(name, None, policy, effective))
         verdicts += [judge_metric(row.name, row, policy, effective) for row in found]
     return tuple(verdicts)
+
+
+__all__ = [
+    "ComparisonVerdict",
+    "ConfigDiffRow",
+    "MetricVerdict",
+    "VerdictStatus",
+    "allowed_regression",
+    "evaluate_comparison_profile",
+    "judge_metric",
+    "judge_parts",
+    "regression",
+    "worst",
+]
