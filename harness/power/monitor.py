@@ -102,6 +102,11 @@ class Monitor(Protocol):
 
     capabilities: Capabilities
 
+    def __enter__(self) -> Monitor:
+        """Itself; leaving the context closes it."""
+
+    def __exit__(self, *unused: object) -> None: ...
+
     def header(self) -> Header:
         """What the next waveform is of."""
 

@@ -170,6 +170,12 @@ class Ppk2:
             port.close()
             raise
 
+    def __enter__(self) -> Ppk2:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
     def _command(self, data: bytes) -> None:
         self._port.write(data, Deadline(2.0, "the PPK2 to take a command", str(self._port.path)))
 
