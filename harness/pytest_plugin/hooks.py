@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.pytest_plugin.marker import MARKER_LINE, HilMark, read_mark
 from harness.pytest_plugin.options import add_options, get_option
-from harness.pytest_plugin.outcome import RECORD, classify
+from harness.pytest_plugin.outcome import RECORD, classify, tripped_over_verdict, unexpected_fault
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and what gathers reports."""
     config.addinivalue_line("markers", MARKER_LINE)
+    summary = get_option(config, "json")
+    if summary is not None and Path(summary).is_dir():
+        raise pytest.UsageError(f"--hil-json {summary} is a directory; name a file.")
     config.pluginmanager.register(Gatherer(config), "hil-gatherer")
 
 
@@ -44,8 +48,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         return (yield)
     except AssertionError as error:
-        record = item.stash.get(RECORD, None)
-        if record is None or not any(verdict.get("regression_asserted") for verdict in record["verdicts"]):
+        if not tripped_over_verdict(item, error):
             raise
         from harness.core.errors import RegressionFailed
 
@@ -67,8 +70,13 @@ def pytest_runtest_makereport(
         hil_class = classify(call.excinfo.value)
         if hil_class == "failed" and record.get("outputs_match") is False:
             hil_class = "outputs"
-        expected = hasattr(report, "wasxfail")
-        record["class"] = "passed" if expected and report.skipped else hil_class
+        if hasattr(report, "wasxfail") and report.skipped and unexpected_fault(item, call.excinfo.value):
+            report.outcome = "failed"
+            del report.wasxfail
+        expected = hasattr(report, "wasxfail") and report.skipped
+        # What a test was found to be stays, also when its teardown fails too.
+        if record.get("class", "passed") == "passed":
+            record["class"] = "passed" if expected else hil_class
         if report.failed and hil_class in ("infrastructure", "blocked", "usage"):
             report.when = "setup"
         if report.failed:
@@ -117,7 +125,12 @@ class Gatherer:
         if path is not None:
             from harness.pytest_plugin.summary import write_json
 
-            write_json(path, self.records)
+            try:
+                write_json(path, self.records)
+            except OSError as error:
+                terminalreporter.write_line(
+                    f"--hil-json {path}: {error.strerror or error}; nothing was written", red=True
+                )
 
 
 def mark_of(item: pytest.Item) -> HilMark:

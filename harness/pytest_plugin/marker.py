@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
     """Merge the `hil` markers of a test, its class and its module; the closest wins per argument.
 
     Raises:
-        pytest.UsageError: positional arguments, or an argument of the wrong type.
+        pytest.UsageError: positional arguments, or an argument of the wrong type or range.
     """
     merged: dict[str, Any] = {}
     found = False
@@ -57,9 +57,9 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
     if isinstance(boards, str):
         raise pytest.UsageError(f"{node.nodeid}: boards={boards!r} must be a list of board types, as in [{boards!r}].")
     model = merged.get("model")
-    for name, kind in (("requires", Mapping), ("baseline", Mapping), ("inspect", int)):
-        if name in merged and not isinstance(merged[name], kind):
-            raise pytest.UsageError(f"{node.nodeid}: {name}={merged[name]!r} has the wrong type. {SIGNATURE}")
+    for name, allowed in _ALLOWED.items():
+        if name in merged and not allowed(merged[name]):
+            raise pytest.UsageError(f"{node.nodeid}: {name}={merged[name]!r} is not allowed. {SIGNATURE}")
     return HilMark(
         model=_find(path, model) if model is not None else None,
         boards=tuple(boards),
@@ -72,6 +72,20 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
             if key not in _OWN
         },
     )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | Path) and bool(str(value)) and "\0" not in str(value)
+
+
+_ALLOWED: Mapping[str, Callable[[Any], bool]] = {
+    "model": _is_path,
+    "config": _is_path,
+    "boards": lambda value: isinstance(value, list | tuple) and all(isinstance(name, str) for name in value),
+    "requires": lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+    "baseline": lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
+    "inspect": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+}
 
 
 def _find(test_file: Path, name: str | Path) -> Path:

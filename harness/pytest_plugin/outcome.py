@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traceback import walk_tb
 from typing import Any, Literal
 
 import pytest
@@ -12,6 +13,9 @@ HilClass = Literal["passed", "regression", "outputs", "infrastructure", "blocked
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 """Per test: board, source, bundle paths, verdicts, target log; filled by fixtures, read by the report hook."""
+
+ASKED = pytest.StashKey[set[tuple[str, int]]]()
+"""Per test: file and line of each place that asked whether a verdict holds and was told that it failed."""
 
 BROKEN = pytest.StashKey[dict[str, str]]()
 """Per session: board type -> why no further test can use it."""
@@ -41,6 +45,19 @@ def classify(error: BaseException) -> HilClass:
     if isinstance(error, pytest.skip.Exception):
         return "skipped"
     return "failed"
+
+
+def tripped_over_verdict(item: pytest.Item, error: BaseException) -> bool:
+    """Whether an assertion failed at a place that had just asked a failed verdict, and not for another reason."""
+    asked = item.stash.get(ASKED, set())
+    return any((frame.f_code.co_filename, line) in asked for frame, line in walk_tb(error.__traceback__))
+
+
+def unexpected_fault(item: pytest.Item, error: BaseException) -> bool:
+    """Whether an infrastructure fault is none that an `xfail` names: one without `raises` expects regressions."""
+    if not isinstance(error, HarnessError) or error.fault_class not in INFRASTRUCTURE:
+        return False
+    return not any(mark.kwargs.get("raises") is not None for mark in item.iter_markers("xfail"))
 
 
 def breaks_board(error: HarnessError) -> bool:

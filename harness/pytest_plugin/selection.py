@@ -43,7 +43,7 @@ def bench_of(config: pytest.Config) -> Bench:
 
 def serial_for(config: pytest.Config, board_type: str) -> int | None:
     """The serial that `--hil-board` asks for, when it names a board of this type by serial."""
-    wanted = {int(text) for text in get_option(config, "board") if text.isdigit()}
+    wanted = {int(text) for text in get_option(config, "board") if text.isdecimal()}
     for info in bench_of(config).boards():
         if info.board_type == board_type and info.serial in wanted:
             return int(info.serial)

@@ -14,7 +14,7 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.hooks import mark_of
 from harness.pytest_plugin.options import get_option
-from harness.pytest_plugin.outcome import BROKEN, BlockedError, breaks_board, record_of
+from harness.pytest_plugin.outcome import ASKED, BROKEN, BlockedError, breaks_board, record_of
 from harness.pytest_plugin.selection import Choice, bench_of, serial_for
 from harness.pytest_plugin.verdicts import JudgedPair
 from harness.runner.deadlines import Deadlines
@@ -205,12 +205,10 @@ def judge_with(request: pytest.FixtureRequest, outcome: RunOutcome) -> Callable[
         path = Path(profile)
         base = Path(baseline) if baseline is not None else request.getfixturevalue("baseline")
         result = compare(base, outcome.bundle, path if path.is_absolute() else item.path.parent / path)
-        entry: dict[str, Any] = {"status": str(result.status), "profile": path.name, "table": result.explain()}
-        record_of(item)["verdicts"].append(entry)
-
-        def asserted() -> None:
-            entry["regression_asserted"] = True
-
-        return JudgedPair(result, base, outcome.bundle, asserted)
+        record_of(item)["verdicts"].append(
+            {"status": str(result.status), "profile": path.name, "table": result.explain()}
+        )
+        asked = item.stash.setdefault(ASKED, set())
+        return JudgedPair(result, base, outcome.bundle, lambda file, line: asked.add((file, line)))
 
     return verdict

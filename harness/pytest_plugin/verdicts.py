@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +19,13 @@ class JudgedPair:
     """What a profile says of one pair of bundles.
 
     `status` is pass, warn, fail, skip or none. In a boolean context it is true for pass and warn only: skip and none
-    judged nothing.
+    judged nothing. `on_false` is told the file and line that asked and got a failed verdict.
     """
 
     outcome: CompareOutcome
     baseline: Path
     candidate: Path
-    on_asserted: Callable[[], None]
+    on_false: Callable[[str, int], None]
 
     @property
     def status(self) -> str:
@@ -39,7 +40,8 @@ class JudgedPair:
     def __bool__(self) -> bool:
         good = self.status in ("pass", "warn")
         if self.status == "fail":
-            self.on_asserted()
+            asker = sys._getframe(1)
+            self.on_false(asker.f_code.co_filename, asker.f_lineno)
         return good
 
     def check(self) -> JudgedPair:

@@ -146,6 +146,8 @@ def run(
         )
     if expect not in ("reference", "none"):
         raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference' or 'none'.")
+    if inspect < 0:
+        raise UsageError(f"inspect={inspect!r} is not a number of inputs.", todo="Use 0 or more.")
     if not 0.0 <= tolerance < math.inf:
         raise UsageError(f"tolerance={tolerance!r} is not a finite number from 0.", todo="Give it in stored units.")
     if out is not None and (Path(out).exists() or Path(out).is_symlink()):

@@ -22,8 +22,14 @@ def test_it(plan):
         ("boards='mps2_an386'", "must be a list"),
         ("boards=['mps2_an368']", "did you mean 'mps2_an386'?"),
         ("requires={'mvee': True}", "did you mean 'mve'?"),
-        ("requires=['mve']", "wrong type"),
-        ("inspect='all'", "wrong type"),
+        ("requires=['mve']", "requires=['mve'] is not allowed"),
+        ("inspect='all'", "inspect='all' is not allowed"),
+        ("inspect=-1", "inspect=-1 is not allowed"),
+        ("inspect=True", "inspect=True is not allowed"),
+        ("boards=5", "boards=5 is not allowed"),
+        ("boards=[5]", "boards=[5] is not allowed"),
+        ("model=5", "model=5 is not allowed"),
+        ("config={}", "config={} is not allowed"),
     ],
 )
 def test_wrong_markers_are_usage_errors_that_quote_the_mistake(
@@ -34,6 +40,83 @@ def test_wrong_markers_are_usage_errors_that_quote_the_mistake(
     assert result.ret != 0
     assert message in result.stdout.str() + result.stderr.str()
     assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_a_summary_file_that_cannot_be_written_is_said_in_a_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it():\n    pass\n")
+    refused = pytester.runpytest("--hil-json", ".")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    (pytester.path / "file").write_text("")
+    result = pytester.runpytest("--hil-json", "file/hil.json")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*file/hil.json: *nothing was written*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+PLAIN = """
+import pytest
+from harness.core.errors import BuildError, HarnessError
+from harness.pytest_plugin.outcome import ASKED, record_of
+from harness.pytest_plugin.verdicts import JudgedPair
+
+class Failed:
+    status = "fail"
+    changed_layers = ()
+    def explain(self):
+        return "slower"
+
+@pytest.fixture
+def judged(request):
+    record_of(request.node)
+    asked = request.node.stash.setdefault(ASKED, set())
+    return JudgedPair(Failed(), None, None, lambda file, line: asked.add((file, line)))
+"""
+
+
+def test_only_the_assertion_that_asked_a_failed_verdict_is_a_regression(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        PLAIN
+        + """
+def test_asked(judged):
+    assert (
+        1 == 1
+        and judged
+    ), "too slow"
+
+def test_checked(judged):
+    judged.check()
+
+def test_another_reason(judged):
+    assert not judged
+    assert 1 == 2
+"""
+    )
+    result = pytester.runpytest("--junitxml=junit.xml")
+    result.assert_outcomes(failed=3)
+    text = (pytester.path / "junit.xml").read_text()
+    assert text.count('name="hil.class" value="regression"') == 2
+    assert text.count('name="hil.class" value="failed"') == 1
+
+
+def test_an_expected_failure_does_not_hide_an_infrastructure_fault(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        PLAIN
+        + """
+@pytest.mark.xfail(reason="slower")
+def test_hidden(judged):
+    raise BuildError("no compiler")
+
+@pytest.mark.xfail(reason="slower")
+def test_expected(judged):
+    assert judged
+
+@pytest.mark.xfail(raises=HarnessError)
+def test_named(judged):
+    raise BuildError("no compiler")
+"""
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1, xfailed=2)
 
 
 def test_a_board_that_the_bench_lacks_is_a_skip_with_the_reason(pytester: pytest.Pytester) -> None:
