@@ -6,7 +6,7 @@ added after them. Nothing is decided from a value that one side does not state, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -137,7 +137,7 @@ CODES: Mapping[str, ComparabilityCode] = {
             "metric.window_*_mismatch", _D, "Clean-window metrics omitted because {dimension} differs.", "window"
         ),
         ComparabilityCode(
-            "metric.counters_*_mismatch", _D, "Modelled counters omitted because {dimension} differs.", "counters"
+            "metric.counters_*_mismatch", _D, "Counters and times omitted because {dimension} differs.", "counters"
         ),
         ComparabilityCode(
             "topology.layer_count_mismatch", _L, "Layers not compared: {baseline} in the baseline, {candidate} now."
@@ -145,6 +145,8 @@ CODES: Mapping[str, ComparabilityCode] = {
         ComparabilityCode(
             "topology.operation_sequence_mismatch", _L, "Layers not compared: the operators or their order differ."
         ),
+        ComparabilityCode("evidence.partly_read", _I, "The {role}: {note}"),
+        ComparabilityCode("metric.not_repeatable", _B, "{metric} of the {role} must repeat exactly and did not."),
         ComparabilityCode("dimension.*_differs", _I, "{dimension} differs."),
     )
 }
@@ -186,7 +188,13 @@ def assess_comparability(baseline: RunArtifacts, candidate: RunArtifacts) -> Com
     issues += _source_issues(values)
     issues += _effect_issues(Effect.WINDOW, values)
     issues += _effect_issues(Effect.COUNTERS, values)
+    issues += [_issue("evidence.partly_read", role=role, note=note) for role, run in sides for note in run.notes]
     return ComparabilityAssessment(tuple(issues))
+
+
+def not_repeatable(metric: str, role: str, values: Sequence[float]) -> ComparabilityIssue:
+    """The issue of an exact metric whose repeats on one side differ; the values stand in its context."""
+    return _issue("metric.not_repeatable", metric=metric, role=role, values=list(values))
 
 
 def read_dimensions(run: RunArtifacts) -> dict[str, Any]:
@@ -280,5 +288,6 @@ __all__ = [
     "ComparabilityIssue",
     "ComparabilitySeverity",
     "assess_comparability",
+    "not_repeatable",
     "read_dimensions",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from harness.core.errors import HarnessError, NotComparableError, ProfileError
 from harness.core.strict_json import canonical
 from harness.judge.comparability import ComparabilityAssessment, assess_comparability, read_dimensions
-from harness.judge.metrics import METRICS, Metric, MetricDiff, diff, hpx_metrics, make_diff, resolve
+from harness.judge.metrics import METRICS, MODELLED, Group, Metric, MetricDiff, diff, hpx_metrics, make_diff, resolve
 from harness.judge.numbers import to_float
 from harness.judge.own_profile import HarnessPart
 from harness.judge.profile import ComparisonProfile, MissingMetricPolicy
@@ -165,7 +165,7 @@ def compare(
         comparability=assessment,
         config_rows=_config_rows(baseline, candidate),
         metrics=_metric_rows(baseline, candidate, assessment),
-        layers=_layer_rows(baseline, candidate) if assessment.layers_comparable else (),
+        layers=_layer_rows(baseline, candidate) if _layers_usable(assessment) else (),
     )
     return outcome if profile is None else _judged(outcome, profile)
 
@@ -222,9 +222,15 @@ def _metric_rows(base: RunArtifacts, cand: RunArtifacts, assessment: Comparabili
     return (*hpx_metrics(base, cand, dropped), *present)
 
 
+def _layers_usable(assessment: ComparabilityAssessment) -> bool:
+    return assessment.layers_comparable and Group.COUNTERS not in assessment.dropped_groups
+
+
 def _usable(metric: Metric, assessment: ComparabilityAssessment) -> bool:
     if metric.group == "layers":
-        return assessment.layers_comparable
+        return _layers_usable(assessment)
+    if metric.family in MODELLED and Group.COUNTERS in assessment.dropped_groups:
+        return False
     return metric.group not in assessment.dropped_groups
 
 

@@ -133,6 +133,9 @@ _REGISTRY = (
     ),
 )
 
+MODELLED = frozenset({"counters", "window", "power"})
+"""Families whose figures on an emulated board follow from its counter model."""
+
 METRICS: Mapping[str, Metric] = MappingProxyType({item.name: item for item in _REGISTRY})
 """All metrics with a fixed name, hpx's first and in its order."""
 
@@ -233,6 +236,9 @@ def hpx_metrics(base: RunArtifacts, cand: RunArtifacts, dropped: frozenset[str])
     """hpx's run-level rows in its order, without rows of `dropped` groups and group rows absent on both sides."""
     rows = [diff(metric, base, cand) for metric in _REGISTRY if metric.hpx]
     rows += _region_rows(base, cand)
+    if Group.COUNTERS in dropped:
+        modelled = {metric.name for metric in _REGISTRY if metric.family in MODELLED}
+        rows = [row for row in rows if row.name not in modelled]
     return tuple(
         row
         for row in rows

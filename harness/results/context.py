@@ -167,11 +167,7 @@ def context_from_records(
         output_sizes=tuple(item.nbytes for item in engine.output_tensors),
         sections=_sections(build.elf_facts.memory),
         regions=_regions(build.elf_facts.memory),
-        repeatability={
-            "counters": board_type.repeatability.counters,
-            "window": board_type.repeatability.window,
-            "size": "exact",
-        },
+        repeatability=_repeatability(board_type, bench or {}),
         counter_model=_counter_model(emulator),
         identity={
             "intent_hash": plan.intent_hash,
@@ -184,6 +180,13 @@ def context_from_records(
         plan_record=plan.to_dict(),
         build_record=_record(build),
     )
+
+
+def _repeatability(board_type: Any, bench: Mapping[str, Any]) -> dict[str, str]:
+    stated = {"counters": board_type.repeatability.counters, "window": board_type.repeatability.window}
+    if bench.get("noise"):
+        stated = dict.fromkeys(stated, "noisy")
+    return {**stated, "size": "exact"}
 
 
 def _counter_model(emulator: Any) -> dict[str, Any]:

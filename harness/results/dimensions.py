@@ -16,7 +16,7 @@ class Effect(StrEnum):
     POWER = "drops power metrics"
     MEMORY = "drops per-region memory metrics"
     WINDOW = "drops clean-window metrics"
-    COUNTERS = "drops metrics of modelled counters"
+    COUNTERS = "drops every counter and time of an emulated board"
     INFORMATIVE = "is shown"
 
 
@@ -104,7 +104,7 @@ _OURS = (
     Dimension("timing_statistic", Effect.WINDOW, _N),
     Dimension("lifecycle", Effect.WINDOW, _N),
     Dimension("counter_model", Effect.COUNTERS, _N),
-    Dimension("noise", Effect.COUNTERS, _N),
+    Dimension("noise", Effect.COUNTERS, _N, one_sided=True),
     _shown("engine_config", _N, (), "Engine configuration"),
     _shown("aggregation", _N, (), "Aggregation"),
 )  # fmt: skip

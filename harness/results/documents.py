@@ -175,6 +175,7 @@ def comparability(context: RunContext, *, clean_clock: str | None = None) -> dic
         "timing_statistic": "mean",
         "lifecycle": context.lifecycle,
         "aggregation": context.aggregation,
+        "noise": context.bench.get("noise"),
         "counter_model": f"{model.get('name')} {model.get('version')}" if model else None,
     }
 

@@ -65,6 +65,7 @@ _SPECS = (
     _warning("counter.samples_rejected", "Samples outside a counter's range were left out of aggregation."),
     _error("clean.frozen", "The clean window took no time, so its figures are not measurements."),
     _warning("clean.missing", "The plan asks for a clean window and none was captured."),
+    _error("metric.not_repeatable", "A metric that must repeat exactly differed between runs of one image."),
     _error("output.mismatch", "Outputs on the target differ from the host reference."),
     _error("source.unknown", "The board's descriptor does not say whether its numbers come from silicon."),
 )

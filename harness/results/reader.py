@@ -35,18 +35,27 @@ SUMMARY_SCHEMA, SUMMARY_VERSION = "hpx.run-summary", 19
 METADATA_SCHEMA, METADATA_VERSION = "hpx.run-metadata", 1
 PRODUCER = "harness"
 _SINGLE = ("hpx.summary", "hpx.run-metadata")
+_OPTIONAL = frozenset({"source", "binary", "memory_regions", "power", "validity", "issues", "top_layers"})
+_UNDERSTOOD = _OPTIONAL | {
+    "schema", "schema_version", "engine", "layers", "total_cycles", "overflow_detected", "memory", "latency",
+}  # fmt: skip
+"""Fields of a summary that are looked at."""
 _PARALLEL_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
 class RunArtifacts:
-    """One bundle's records, read and verified. `layers` are the rows of the per-layer table in execution order."""
+    """One bundle's records, read and verified. `layers` are the rows of the per-layer table in execution order.
+
+    `notes` say what was not understood, as in a summary of another version.
+    """
 
     path: Path
     summary: Mapping[str, Any]
     metadata: Mapping[str, Any]
     layers: tuple[Mapping[str, Any], ...]
     manifest: ResultManifest | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def harness(self) -> Mapping[str, Any]:
@@ -110,7 +119,7 @@ def read_bundle(path: str | Path, *, strict: bool = True) -> RunArtifacts:
         _check_derived(manifest, summary, layers)
         if _bytes(manifest_path, MANIFEST_NAME) != raw:
             raise BundleError("publication_changed", "The bundle changed while it was read.", artifact=MANIFEST_NAME)
-    return RunArtifacts(root, summary or {}, metadata or {}, layers, manifest)
+    return RunArtifacts(root, summary or {}, metadata or {}, layers, manifest, _notes(summary))
 
 
 def verify_bundle(path: str | Path) -> ResultManifest:
@@ -149,7 +158,7 @@ def _manifest(data: dict[str, Any]) -> ResultManifest:
         raise BundleError("invalid_evidence", error.what, artifact=named, why=error.why) from None
 
 
-def _check_schema(data: Mapping[str, Any], artifact: str, schema: str, version: int) -> None:
+def _check_schema(data: Mapping[str, Any], artifact: str, schema: str, version: Any) -> None:
     if data.get("schema") != schema or type(data.get("schema_version")) is not int or data["schema_version"] != version:
         raise BundleError(
             "unsupported_schema",
@@ -281,8 +290,22 @@ def _documents(
         out.append(data)
     summary, metadata = out
     if summary is not None:
-        _check_schema(summary, "summary.json", SUMMARY_SCHEMA, SUMMARY_VERSION)
+        foreign = strict and not manifest.hpx_version.startswith(f"{PRODUCER}/")
+        version = summary.get("schema_version")
+        readable = foreign and type(version) is int and version >= 1
+        _check_schema(summary, "summary.json", SUMMARY_SCHEMA, version if readable else SUMMARY_VERSION)
     return summary, metadata
+
+
+def _notes(summary: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """What a summary of another version than ours holds that was not understood, and what it lacks."""
+    if summary is None or summary.get("schema_version") == SUMMARY_VERSION:
+        return ()
+    unknown, absent = sorted(summary.keys() - _UNDERSTOOD), sorted(_UNDERSTOOD - _OPTIONAL - summary.keys())
+    told = [f"summary.json is version {summary.get('schema_version')}, read as version {SUMMARY_VERSION}"]
+    told += [f"not understood: {', '.join(unknown)}"] if unknown else []
+    told += [f"absent: {', '.join(absent)}"] if absent else []
+    return ("; ".join(told) + ".",)
 
 
 def _check_binding(item: ResultArtifact, data: Mapping[str, Any]) -> None:
