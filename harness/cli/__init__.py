@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profiles": ("harness.cli.profiles", "write, list and check comparison profiles"),
     "metrics": ("harness.cli.metrics", "list the metrics that a profile may name"),
     "compare": ("harness.cli.compare", "judge a candidate bundle against a baseline"),
+    "baseline": ("harness.cli.baseline", "approve baselines, and see what is approved"),
     "results": ("harness.cli.results", "list, show and verify bundles"),
     "boards": ("harness.cli.boards", "list boards and board types"),
     "probes": ("harness.cli.probes", "list debug probes without opening them"),

@@ -40,7 +40,12 @@ class Option:
 OPTIONS: tuple[Option, ...] = (
     Option("bench", "text", "bench description; without one, emulated boards are started on demand", "FILE"),
     Option("board", "list", "use only boards of this type or serial (repeatable)", "TYPE|SERIAL"),
-    Option("baseline", "text", "bundle, or directory of bundles, to compare with instead of a second boot", "PATH"),
+    Option(
+        "baseline",
+        "text",
+        "bundle, store of approved baselines, or directory of bundles, to compare with instead of a second boot",
+        "PATH",
+    ),
     Option("out", "text", "directory for bundles (default: hil-results)", "DIR"),
     Option("deadline", "list", "set the deadline of one phase (repeatable)", "PHASE=SECONDS"),
     Option("strict", "flag", "a test without a matching board is an error, not a skip"),
