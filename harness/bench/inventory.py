@@ -2,6 +2,7 @@
 
 version: 1
 virtual: on-demand          # or "off": no emulated boards beside those listed
+noise: {seed: 1, ...}       # optional: seeded noise on emulated boards; see harness.bench.noise
 boards:
   - serial: 683012345       # serial number of the J-Link
     board: nrf52840dk       # board type
@@ -13,7 +14,7 @@ boards:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,6 +22,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from harness.bench.local import LocalBoard, LocalProvider
+from harness.bench.noise import NoiseSettings
 from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest
 from harness.board.descriptor import BoardType, board_types
 from harness.board.validation import explain
@@ -57,6 +59,7 @@ class BenchFile(_Record):
 
     version: Literal[1]
     virtual: Literal["on-demand", "off"] = "on-demand"
+    noise: NoiseSettings | None = None
     boards: list[BenchEntry] = Field(default_factory=list)
 
     @field_validator("virtual", mode="before")
@@ -138,8 +141,12 @@ def _listed(boards: tuple[BoardInfo, ...] | list[BoardInfo]) -> str:
     return ", ".join(f"{info.board_type} {info.serial} ({info.provider})" for info in boards) or "no boards"
 
 
-def load_bench(path: Path | None = None) -> Bench:
+def load_bench(path: Path | None = None, *, boards_path: Sequence[Path] = ()) -> Bench:
     """The bench of a file, of `bench.yaml` in the working directory, or the default one.
+
+    Args:
+        path: the file.
+        boards_path: further directories with board types.
 
     Raises:
         BenchFileError: the file is missing, malformed, or contradicts itself or the board types.
@@ -147,7 +154,7 @@ def load_bench(path: Path | None = None) -> Bench:
     if path is None and Path(BENCH_FILE).is_file():
         path = Path(BENCH_FILE).absolute()
     if path is None:
-        return _bench(BenchFile(version=1), board_types(), None)
+        return _bench(BenchFile(version=1), board_types(extra=boards_path), None)
     path = path.absolute()
     document = load(path, BenchFileError)
     if not isinstance(document.value, dict):
@@ -158,7 +165,7 @@ def load_bench(path: Path | None = None) -> Bench:
         error = explain(fault, BenchFile, [document], BenchFileError, "The bench")
         error.todo = "Correct this line; `harness bench init` writes a file to start from."
         raise error from None
-    types = board_types()
+    types = board_types(extra=boards_path)
     _check(file, types, document)
     return _bench(file, types, path)
 
@@ -206,7 +213,7 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
     emulated = any(board.source == "emulated" for board in types.values())
     providers: list[BoardProvider] = [LocalProvider(local, types)] if local else []
     if registered or (file.virtual == "on-demand" and emulated):
-        providers.append(VirtualProvider(types, registered, on_demand=file.virtual == "on-demand"))
+        providers.append(VirtualProvider(types, registered, on_demand=file.virtual == "on-demand", noise=file.noise))
     return Bench(tuple(providers), types, path)
 
 

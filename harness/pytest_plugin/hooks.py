@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from harness.pytest_plugin.marker import MARKER_LINE, HilMark, read_mark
 from harness.pytest_plugin.options import add_options, get_option
-from harness.pytest_plugin.outcome import RECORD, classify, tripped_over_verdict, unexpected_fault
+from harness.pytest_plugin.outcome import RECORD, STARTED, classify, tripped_over_verdict, unexpected_fault
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,6 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and what gathers reports."""
     config.addinivalue_line("markers", MARKER_LINE)
+    config.stash[STARTED] = datetime.now(UTC)
     summary = get_option(config, "json")
     if summary is not None and Path(summary).is_dir():
         raise pytest.UsageError(f"--hil-json {summary} is a directory; name a file.")

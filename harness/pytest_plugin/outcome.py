@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from traceback import walk_tb
 from typing import Any, Literal
 
@@ -16,6 +17,9 @@ RECORD = pytest.StashKey[dict[str, Any]]()
 
 ASKED = pytest.StashKey[set[tuple[str, int]]]()
 """Per test: file and line of each place that asked whether a verdict holds and was told that it failed."""
+
+STARTED = pytest.StashKey[datetime]()
+"""When this session began: bundles made since are its own, and no baseline for it."""
 
 BROKEN = pytest.StashKey[dict[str, str]]()
 """Per session: board type -> why no further test can use it."""

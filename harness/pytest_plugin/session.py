@@ -14,7 +14,7 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.hooks import mark_of
 from harness.pytest_plugin.options import get_option
-from harness.pytest_plugin.outcome import ASKED, BROKEN, BlockedError, breaks_board, record_of
+from harness.pytest_plugin.outcome import ASKED, BROKEN, STARTED, BlockedError, breaks_board, record_of
 from harness.pytest_plugin.selection import Choice, bench_of, serial_for
 from harness.pytest_plugin.verdicts import JudgedPair
 from harness.runner.deadlines import Deadlines
@@ -92,7 +92,12 @@ def build_image(request: pytest.FixtureRequest, plan: Plan) -> Build:
     keep = get_option(request.config, "keep")
     parent = out_dir(request.config) / "builds" if keep else request.getfixturevalue("tmp_path_factory").mktemp("hil")
     with _faults(request):
-        return build(plan, parent / _unique(request, plan.board), model=mark.model)
+        return build(
+            plan,
+            parent / _unique(request, plan.board),
+            model=mark.model,
+            deadline_seconds=_deadlines(request.config)["build"],
+        )
 
 
 def out_dir(config: pytest.Config) -> Path:
@@ -188,7 +193,7 @@ def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Bu
     if given is not None:
         from harness.judge.baseline import find_baseline
 
-        return find_baseline(Path(given), image.plan)
+        return find_baseline(Path(given), image.plan, before=request.config.stash[STARTED])
     mark = mark_of(item_of(request))
     if mark.baseline:
         image = build_image(request, freeze_plan(request, image.plan.board, for_baseline=True))

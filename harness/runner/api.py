@@ -31,22 +31,34 @@ def profile(config: Path | str | Mapping[str, Any] | None = None, /, **settings:
 
 def profile_run(config: Path | str | Mapping[str, Any] | None = None, /, **settings: Any) -> RunOutcome:
     """Like `profile`, returning the whole outcome: bundle, outputs, evaluation."""
+    from harness.bench.inventory import load_bench
     from harness.image.build import build
     from harness.plan.freeze import freeze
     from harness.plan.settings import HOST_SETTINGS, resolve
+    from harness.runner.deadlines import Deadlines
     from harness.runner.run import run
 
     host = resolve(config, settings).host
+    limits = Deadlines.of(host.get("deadlines", {}))
+    boards_path = tuple(map(Path, host.get("boards-path", ())))
     frozen = {
-        key: value for key, value in settings.items() if key.replace("_", "-") not in HOST_SETTINGS or key == "model"
+        key: value
+        for key, value in settings.items()
+        if key.replace("_", "-") not in HOST_SETTINGS or key in ("model", "boards_path")
     }
     plan = freeze(config=config, **frozen)
     with tempfile.TemporaryDirectory(prefix="hil-build-") as parent:
-        built = build(plan, Path(parent) / "build", model=plan.model.path)
+        built = build(
+            plan,
+            Path(parent) / "build",
+            model=plan.model.path,
+            boards_path=boards_path,
+            deadline_seconds=limits["build"],
+        )
         return run(
             built,
             serial=host.get("serial"),
-            bench=Path(host["bench"]) if "bench" in host else None,
+            bench=load_bench(Path(host["bench"]) if "bench" in host else None, boards_path=boards_path),
             out=host.get("out"),
-            deadlines=host.get("deadlines"),
+            deadlines=limits,
         )

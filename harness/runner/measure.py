@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.capture.conversation import capture
+from harness.capture.disturb import disturbed
 from harness.capture.request import CaptureDeadlines, CaptureRequest, ExpectedImage, WindowRequest
 from harness.core.deadline import Deadline
 from harness.runner.board import silent
@@ -95,4 +96,5 @@ def measure(
         tap=tap,
     )
     ready.probe.halt(Deadline(deadlines["release"], "the core to halt", ready.name))
-    return result
+    noise = ready.lease.noise
+    return disturbed(result, noise.boot()) if noise is not None else result

@@ -337,4 +337,5 @@ def _output_checksums(capture: Capture) -> dict[str, int]:
 def bench_facts(held: BoardLease) -> dict[str, Any]:
     """What a bundle says of the lease."""
     info = held.info
-    return {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": info.transport}
+    facts = {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": info.transport}
+    return facts if held.noise is None else {**facts, "noise": held.noise.text}

@@ -152,6 +152,11 @@ def test_against_store(run, baseline, verdict):
 """)
     )
     suite.runpytest("--hil-out=new", "--hil-baseline=out").assert_outcomes(passed=1)
+    # The newest fitting bundle below "out" is now the run's own, which would always pass.
+    suite.runpytest("--hil-out=out", "--hil-baseline=out").assert_outcomes(passed=1)
+    empty = suite.runpytest("--hil-out=own", "--hil-baseline=own")
+    empty.assert_outcomes(errors=1)
+    empty.stdout.fnmatch_lines(["*it was made in this session*"])
 
 
 def test_workers_hold_boards_of_their_own(suite: pytest.Pytester) -> None:
