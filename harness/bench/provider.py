@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from harness.bench.locks import SerialLock
+from harness.bench.noise import NoiseSource
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, HarnessError
@@ -109,12 +110,13 @@ class BoardHold(Protocol):
 
 @dataclass
 class BoardLease:
-    """A board held by this process."""
+    """A board held by this process. `noise` is what a virtual bench adds to each boot's figures, None elsewhere."""
 
     info: BoardInfo
     board_type: BoardType
     _hold: BoardHold
     _lock: SerialLock
+    noise: NoiseSource | None = None
     _probe: JLinkProbe | None = field(default=None, init=False)
     _released: bool = field(default=False, init=False)
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from harness.bench.locks import SerialLock, holder_text
+from harness.bench.noise import NoiseSettings, NoiseSource
 from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
@@ -82,6 +83,7 @@ class VirtualProvider:
         registered: boards with a serial of their own.
         on_demand: whether emulated types without a registered board are started when asked for.
         options: how emulators are started.
+        noise: noise on what the boards measure, for testing.
     """
 
     name = "virtual"
@@ -93,11 +95,13 @@ class VirtualProvider:
         *,
         on_demand: bool = True,
         options: LaunchOptions | None = None,
+        noise: NoiseSettings | None = None,
     ) -> None:
         self._types = types
         self._registered = tuple(registered)
         self._on_demand = on_demand
         self._options = options or LaunchOptions()
+        self._noise = noise
 
     def boards(self) -> tuple[BoardInfo, ...]:
         """Registered boards, then one entry an emulated type that can be started on demand."""
@@ -134,7 +138,8 @@ class VirtualProvider:
             known = tuple(sorted({board.jlink.device for board in self._types.values()}))
             options = replace(self._options, known_devices=known)
             hold = VirtualHold(board_type, info.serial, options, deadline)
-            return BoardLease(info, board_type, hold, lock)
+            source = NoiseSource(self._noise) if self._noise is not None else None
+            return BoardLease(info, board_type, hold, lock, source)
         except BaseException:
             lock.release()
             raise
