@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import subprocess
 from functools import cache
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 
 ROOT = Path(__file__).parents[2]
@@ -13,6 +15,12 @@ STUB = Path(__file__).parent / "stub"
 INCLUDES = [f"-I{FIRMWARE}", f"-I{FIRMWARE / 'app'}", f"-I{FIRMWARE / 'hal'}", f"-I{STUB}"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+
+
+def _directory() -> Path:
+    made = Path(mkdtemp(prefix="harness-host-"))
+    atexit.register(rmtree, made, ignore_errors=True)
+    return made
 
 
 def _compile(out: Path, sources: list[Path], flags: list[str]) -> Path:
@@ -28,11 +36,11 @@ def host_firmware(*defines: str) -> Path:
     port = FIRMWARE / "ports/host"
     sources = [path for folder in (FIRMWARE / "app", FIRMWARE / "hal", port, STUB) for path in folder.glob("*.c")]
     flags = ["-D_POSIX_C_SOURCE=200809L", *INCLUDES, f"-I{port}", *(f"-D{define}" for define in defines)]
-    return _compile(Path(mkdtemp(prefix="harness-host-")) / "firmware", sources, flags)
+    return _compile(_directory() / "firmware", sources, flags)
 
 
 @cache
 def host_program(source: str) -> Path:
     """A test program of the frame codec alone."""
     sources = [Path(__file__).parent / source, FIRMWARE / "app/frames.c"]
-    return _compile(Path(mkdtemp(prefix="harness-codec-")) / "program", sources, [f"-I{FIRMWARE / 'app'}"])
+    return _compile(_directory() / "program", sources, [f"-I{FIRMWARE / 'app'}"])
