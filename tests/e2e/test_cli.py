@@ -141,6 +141,13 @@ def test_a_reference_that_does_not_come_is_an_error_with_the_measurements_kept(
     assert harness("results", "verify", out).returncode == 0
 
 
+def test_what_was_not_measured_is_null_and_never_zero(built: Any, tmp_path: Path) -> None:
+    image = built(DIGITS, "mps2_an386", per_layer=False)
+    done = harness("run", image.directory, "--board", "mps2_an386", "--out", tmp_path / "out", "--json")
+    said = json.loads(done.stdout)
+    assert said["total_cycles"] is None and said["clean_cycles_per_inference"] > 0
+
+
 def test_interrupt_leaves_the_board_free(built: Any, tmp_path: Path) -> None:
     import signal
 
