@@ -5,6 +5,7 @@ means the owner is dead, and the command's whole process group is killed. If thi
 the command. Standard output and error belong to the command; the exit status is the command's.
 """
 
+import contextlib
 import ctypes
 import os
 import select
@@ -22,10 +23,8 @@ def _die_with_parent() -> None:
 
 
 def _kill_group(pgid: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pgid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def main(argv: list[str]) -> int:
