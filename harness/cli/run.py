@@ -30,6 +30,7 @@ def run(
     Exit codes: 0 captured and outputs match, 1 capture failed or measurements invalid, 3 outputs differ, 6 no board.
     """
     from harness.cli._output import PhaseLog, emit_json, emit_run
+    from harness.core.errors import HarnessError
     from harness.runner.deadlines import Deadlines
     from harness.runner.run import run as run_build
 
@@ -37,18 +38,26 @@ def run(
     if dry_run:
         _dry_run(build, board, serial, bench, as_json)
         return
-    outcome = run_build(
-        build,
-        board=board,
-        serial=serial,
-        bench=bench,
-        out=out,
-        inspect=inspect,
-        expect=expect,
-        tolerance=tolerance,
-        deadlines=limits,
-        log=PhaseLog(verbose),
-    )
+    try:
+        outcome = run_build(
+            build,
+            board=board,
+            serial=serial,
+            bench=bench,
+            out=out,
+            inspect=inspect,
+            expect=expect,
+            tolerance=tolerance,
+            deadlines=limits,
+            log=PhaseLog(verbose),
+        )
+    except HarnessError as error:
+        if not as_json:
+            raise
+        emit_json(
+            {"succeeded": False, "bundle": error.context.get("bundle"), "outputs": None, "error": error.to_dict()}
+        )
+        raise typer.Exit(error.exit_code) from None
     if as_json:
         emit_json(outcome.to_dict())
     else:

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+HIDDEN_PREFIX = ".tmp-hil-"
+"""How directories begin that are being filled."""
+
 
 def fsync_dir(path: Path) -> None:
     """Make renames inside a directory durable."""
@@ -54,8 +57,8 @@ def atomic_write(path: Path, data: bytes | str) -> None:
 def published_dir(final: Path) -> Iterator[Path]:
     """Fill a hidden sibling, then rename it to `final` in one step.
 
-    On any exception, and after a crash, `final` does not exist; the hidden sibling is removed on exceptions. What a
-    crash left (recognisable by its `.tmp-` prefix) is removed by the next attempt at the same `final`.
+    On any exception, and after a crash, `final` does not exist; the hidden sibling is removed on exceptions. What
+    crashes left (hidden siblings that nobody holds a lock on) is removed by the next publication beside them.
 
     Raises:
         FileExistsError: `final` exists already.
@@ -63,9 +66,8 @@ def published_dir(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     if final.exists():
         raise FileExistsError(final)
-    prefix = f".tmp-{final.name}-"
-    _sweep(final.parent, prefix)
-    temp, lock = _locked_dir(final.parent, prefix)
+    _sweep(final.parent)
+    temp, lock = _locked_dir(final.parent, f"{HIDDEN_PREFIX}{final.name}-")
     try:
         temp.chmod(0o755)
         yield temp
@@ -93,9 +95,9 @@ def _locked_dir(parent: Path, prefix: str) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _sweep(parent: Path, prefix: str) -> None:
+def _sweep(parent: Path) -> None:
     for stale in parent.iterdir():
-        if not stale.name.startswith(prefix):
+        if not stale.name.startswith(HIDDEN_PREFIX):
             continue
         try:
             lock = os.open(stale, os.O_RDONLY | os.O_DIRECTORY)

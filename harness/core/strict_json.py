@@ -59,9 +59,10 @@ def loads(text: str | bytes, *, source: str = "input") -> Any:
 def load(path: Path) -> Any:
     """Parse a file as strict JSON; `StrictJsonError` when missing, unreadable, too large or not strict."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise StrictJsonError(f"{path.name} is larger than {MAX_BYTES} bytes.", code="invalid_json", why=str(path))
-        data = path.read_bytes()
     except OSError as error:
         raise StrictJsonError(
             f"{path.name} cannot be read.", code="unreadable", why=f"{path}: {error.strerror or error}"

@@ -55,9 +55,11 @@ class YamlDocument:
 def load(path: Path, error: type[UsageError] = UsageError) -> YamlDocument:
     """Read one YAML document; an instance of `error` when it is missing, too large or not strict."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
             raise error(f"{path} is larger than {MAX_BYTES} bytes.", todo="Check that it is the file you meant.")
-        text = path.read_text("utf-8")
+        text = raw.decode("utf-8")
     except OSError as fault:
         raise error(f"{path} cannot be read.", why=fault.strerror or str(fault), todo="Check the path.") from None
     except UnicodeDecodeError:

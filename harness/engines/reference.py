@@ -36,6 +36,13 @@ class HostReferenceError(HarnessError):
     fault_class = "model"
 
 
+class ReferenceMissingError(ToolMissingError):
+    """The package of a host reference is not installed."""
+
+    code = "reference.missing"
+    fault_class = "build"
+
+
 @dataclass(frozen=True)
 class ReferenceInfo:
     """Which reference an output was compared with."""
@@ -64,7 +71,7 @@ def reference_info(profile: str = "tflm") -> ReferenceInfo:
     try:
         return ReferenceInfo(package, version(package), resolver, profile)
     except PackageNotFoundError:
-        raise ToolMissingError(
+        raise ReferenceMissingError(
             f"The host reference {package} is not installed.",
             why=f"Outputs of the rounding profile {profile!r} are compared with it.",
             todo="pip install 'harness-hil[reference]'",

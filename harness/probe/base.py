@@ -112,7 +112,7 @@ class Probe(Protocol):
         """Read the words that name the board; `WrongBoardError` when they differ. Halts the core, writes nothing."""
         ...
 
-    def flash(self, elf: Path, board_type: BoardType) -> int:
+    def flash(self, elf: Path, board_type: BoardType, deadline: Deadline | None = None) -> int:
         """Write an image and read it back; returns the bytes written. Leaves the core halted."""
         ...
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from harness.probe.faults import (
 from harness.probe.jlink_session import JLinkSession
 from harness.probe.library import JLinkLibrary, LibraryPool, pylink
 from harness.probe.rtt import RttTransport
-from harness.probe.segments import load_segments
+from harness.probe.segments import Segment, load_segments
 
 if TYPE_CHECKING:
     from harness.board.descriptor import BoardType
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.002
 HALT_SECONDS = 5.0
 RTT_ID_BYTES = 16
-VERIFY_BYTES = 64 * 1024
+PIECE_BYTES = 64 * 1024
 
 
 class JLinkProbe(JLinkSession):
@@ -105,13 +105,14 @@ class JLinkProbe(JLinkSession):
         self._board = board_type
         return Identity(board_type.name, words)
 
-    def flash(self, elf: Path, board_type: BoardType) -> int:
+    def flash(self, elf: Path, board_type: BoardType, deadline: Deadline | None = None) -> int:
         """Write the loadable segments of an ELF file and read them back. Leaves the core halted.
 
         Returns:
             Bytes written.
 
         Raises:
+            DeadlineError: writing or reading back is not done in time.
             WrongBoardError: the board is not of this type; nothing was written.
             ProbeError: the image lies outside the board's memory, or writing failed.
             FlashVerifyError: it reads back other bytes.
@@ -122,29 +123,33 @@ class JLinkProbe(JLinkSession):
         with self._calling("writing flash", "Power-cycle the board and run again."):
             dll = self._dll
             dll.JLINKARM_BeginDownload(0)
-            written = [dll.JLINKARM_WriteMem(_u32(part.address), len(part.data), part.data) for part in segments]
+            written = []
+            for address, data in _pieces(segments):
+                written.append(dll.JLINKARM_WriteMem(_u32(address), len(data), data))
+                if deadline is not None:
+                    deadline.check(f"writing at {address:#010x}")
             status = int(dll.JLINKARM_EndDownload())
             if status < 0 or any(count < 0 for count in written):
                 raise self._failed(f"writing flash (code {min(status, *written)})", self._flash_reason(status))
-        for part in segments:
-            self._verify(part.address, part.data)
+        for address, data in _pieces(segments):
+            self._verify(address, data)
+            if deadline is not None:
+                deadline.check(f"reading back at {address:#010x}")
         return sum(len(part.data) for part in segments)
 
     def _flash_reason(self, status: int) -> str:
         return str(pylink().errors.JLinkFlashException(status)) if status < 0 else "The probe refused the bytes."
 
     def _verify(self, address: int, data: bytes) -> None:
-        for offset in range(0, len(data), VERIFY_BYTES):
-            expected = data[offset : offset + VERIFY_BYTES]
-            found = self.read_memory(address + offset, len(expected))
-            if found != expected:
-                at = next(i for i, (a, b) in enumerate(zip(expected, found, strict=True)) if a != b)
-                raise FlashVerifyError(
-                    f"Flash of board {self.serial} reads back other bytes than were written.",
-                    why=f"First at {address + offset + at:#010x}: {found[at]:#04x} instead of {expected[at]:#04x}.",
-                    todo="Power-cycle the board and run again; if it stays so, the flash or the cable is bad.",
-                    context={"serial": self.serial, "address": address + offset + at},
-                )
+        found = self.read_memory(address, len(data))
+        if found != data:
+            at = next(i for i, (a, b) in enumerate(zip(data, found, strict=True)) if a != b)
+            raise FlashVerifyError(
+                f"Flash of board {self.serial} reads back other bytes than were written.",
+                why=f"First at {address + at:#010x}: {found[at]:#04x} instead of {data[at]:#04x}.",
+                todo="Power-cycle the board and run again; if it stays so, the flash or the cable is bad.",
+                context={"serial": self.serial, "address": address + at},
+            )
 
     # -- run control ------------------------------------------------------------------------------------------------
 
@@ -299,6 +304,13 @@ class JLinkProbe(JLinkSession):
             todo="Check the firmware for writes outside its buffers; the map file says what lies beside the block.",
             context={"serial": self.serial},
         )
+
+
+def _pieces(segments: Iterable[Segment]) -> Iterator[tuple[int, bytes]]:
+    """Addresses and bytes small enough that a deadline is looked at in between."""
+    for part in segments:
+        for offset in range(0, len(part.data), PIECE_BYTES):
+            yield part.address + offset, part.data[offset : offset + PIECE_BYTES]
 
 
 def _u32(value: int) -> ctypes.c_uint32:

@@ -87,7 +87,8 @@ def pytest_runtest_makereport(
             report.longrepr = plain_error(item, call.excinfo.value) or report.longrepr
 
             report.sections += sections(record, call.excinfo.value)
-            item.user_properties.append(("hil.class", hil_class))
+            if not any(name == "hil.class" for name, _ in item.user_properties):
+                item.user_properties.append(("hil.class", hil_class))
             report.user_properties = list(item.user_properties)
     if report.when == "teardown":
         for name in ("board", "source", "serial"):

@@ -44,6 +44,8 @@ def classify(error: BaseException) -> HilClass:
         return "blocked"
     if isinstance(error, RegressionFailed):
         return "regression"
+    if isinstance(error, pytest.UsageError):
+        return "usage"
     if isinstance(error, HarnessError):
         return "infrastructure" if error.fault_class in INFRASTRUCTURE else "usage"
     if isinstance(error, pytest.skip.Exception):
@@ -58,8 +60,11 @@ def tripped_over_verdict(item: pytest.Item, error: BaseException) -> bool:
 
 
 def unexpected_fault(item: pytest.Item, error: BaseException) -> bool:
-    """Whether an infrastructure fault is none that an `xfail` names: one without `raises` expects regressions."""
-    if not isinstance(error, HarnessError) or error.fault_class not in INFRASTRUCTURE:
+    """Whether an error is none that an `xfail` without `raises` can mean: it expects a regression or an assertion.
+
+    A mistyped setting or a full disk would otherwise pass for the regression that must be caught.
+    """
+    if not isinstance(error, HarnessError | pytest.UsageError):
         return False
     return not any(mark.kwargs.get("raises") is not None for mark in item.iter_markers("xfail"))
 
@@ -68,4 +73,4 @@ def breaks_board(error: HarnessError) -> bool:
     """Whether the fault says that no further test can use boards of this type."""
     from harness.core.errors import ProbeError, ToolMissingError, WrongBoardError
 
-    return isinstance(error, ProbeError | ToolMissingError | WrongBoardError)
+    return isinstance(error, ProbeError | ToolMissingError | WrongBoardError) and error.fault_class == "bench"

@@ -41,7 +41,8 @@ def validity_of(issues: tuple[ResultIssue, ...]) -> ResultValidity:
 def _issues(result: ProfileResult, facts: RunFacts | None, plan: Any) -> Iterator[ResultIssue]:
     pmu = result.pmu
     if pmu is None or not pmu.layers:
-        yield issue("pmu.missing")
+        if plan is None or plan.settings.get("per-layer", True):
+            yield issue("pmu.missing")
     else:
         yield from _counter_issues(pmu)
     yield from _model_issues(result, facts, plan)

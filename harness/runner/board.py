@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from harness.bench.provider import LeaseRequest
 from harness.core.deadline import Deadline
-from harness.core.errors import WrongBoardError
+from harness.core.errors import EvidenceError, WrongBoardError
+from harness.core.hashing import sha256_file
 
 if TYPE_CHECKING:
     from harness.bench.inventory import Bench
@@ -64,14 +65,21 @@ def flash_board(lease: BoardLease, build: Build, deadlines: Deadlines, log: Log 
     """Check the board's identity, flash, read back.
 
     Raises:
+        EvidenceError: the image changed since the build was verified.
         WrongBoardError: the identity does not match; nothing was written.
         ProbeError: the probe failed.
         DeadlineError: flashing took longer than its deadline.
     """
     deadline = Deadline(deadlines["flash"], "the image to be flashed", f"{lease.info.board_type} {lease.info.serial}")
     start = time.monotonic()
+    digest = sha256_file(build.elf)
+    if digest != build.sha256:
+        raise EvidenceError(
+            f"{build.elf.name} is not the image that was verified.",
+            why=f"Its sha256 is {digest}, {build.sha256} was recorded.",
+            todo="Build the plan again.",
+        )
     probe = lease.open_probe()
-    size = probe.flash(build.elf, lease.board_type)
+    size = probe.flash(build.elf, lease.board_type, deadline)
     log(f"{lease.info.board_type} {lease.info.serial}: identified, {size} bytes flashed and read back")
-    deadline.check("flashing ended late")
     return FlashedBoard(lease=lease, probe=probe, build=build, flash_seconds=time.monotonic() - start)

@@ -45,8 +45,8 @@ def check_outputs(
     Args:
         observed, expected: for each inference, the bytes of each output.
         inspected, expected_layers: for each inspected input and layer, the bytes of each output of that operator.
-        tolerance: largest allowed absolute error of a model output, in stored units. Layers have none: within one
-            rounding profile they are equal byte for byte.
+        tolerance: largest allowed absolute error of a model output, in stored units. With one, only model outputs
+            decide; without one every layer must be equal byte for byte, too. Differing layers are listed in any case.
         windows: CRC-32 of the outputs that the last inference of the clean window and of each pass left in memory.
         expected_windows: the reference's outputs for the inputs of those; not compared within a tolerance.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -187,13 +188,13 @@ class _Run:
 
         inferences = wanted_inferences(self.build, inputs)
         inspected = inferences[:inspect]
-        # The reference runs while the board does: both take about as long.
-        with ThreadPoolExecutor(1, thread_name_prefix="reference") as pool:
+        reference: Future[Reference] | None = None
+        if expect == "reference":
             wanted = (*inferences, self.build.input_bytes())
-            reference = pool.submit(self._reference, wanted, inspected) if expect == "reference" else None
-            with self._board(bench, lease, serial) as held:
-                capture = self._capture(held, inferences, inspected)
-            return self._conclude(held, capture, reference, tolerance)
+            reference = _in_background(lambda: self._reference(wanted, inspected))
+        with self._board(bench, lease, serial) as held:
+            capture = self._capture(held, inferences, inspected)
+        return self._conclude(held, capture, reference, tolerance)
 
     @contextmanager
     def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
@@ -334,6 +335,20 @@ class _Run:
 def _output_checksums(capture: Capture) -> dict[str, int]:
     clean = {"clean window": capture.clean.outputs_crc32} if capture.clean is not None else {}
     return clean | {f"pass {item.name}": item.outputs_crc32 for item in capture.passes}
+
+
+def _in_background(work: Callable[[], Reference]) -> Future[Reference]:
+    """Run the reference while the board runs. A daemon thread: an interrupted run does not wait for its answer."""
+    answer: Future[Reference] = Future()
+
+    def target() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=target, name="reference", daemon=True).start()
+    return answer
 
 
 def bench_facts(held: BoardLease) -> dict[str, Any]:

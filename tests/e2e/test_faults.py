@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from harness.core.errors import (
     ToolMissingError,
     WrongBoardError,
 )
-from harness.image.record import Build
+from harness.image.record import Build, load_build
 from harness.results.reader import read_bundle, verify_bundle
 from harness.runner.run import run
 from tests.e2e.conftest import BOARDS, DIGITS
@@ -110,3 +111,23 @@ def test_command_line_prints_lines_not_tracebacks(built: Built, tmp_path: Path) 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert json.loads(done.stdout)["error"]["class"] == "capture"
+
+
+def test_an_image_changed_after_it_was_verified_is_not_flashed(built: Built, tmp_path: Path) -> None:
+    from harness.core.errors import EvidenceError
+
+    original = built(DIGITS, "mps2_an386")
+    copy = tmp_path / "build"
+    shutil.copytree(original.directory, copy)
+    image = load_build(copy)
+    data = bytearray(image.elf.read_bytes())
+    data[-1] ^= 1
+    image.elf.write_bytes(data)
+    with pytest.raises(EvidenceError, match="not the image that was verified"):
+        run(image, out=tmp_path / "bundle")
+
+
+def test_a_plan_without_layers_measures_the_window_alone(built: Built, tmp_path: Path) -> None:
+    outcome = run(built(DIGITS, "mps2_an386", per_layer=False), out=tmp_path / "bundle")
+    assert outcome.valid and outcome.clean_cycles and outcome.result.layers == ()
+    assert outcome.to_dict()["total_cycles"] is None
