@@ -43,7 +43,8 @@ class RepeatFinder:
             return
         old = len(self._buffer)
         self._buffer = np.concatenate((self._buffer, words))
-        fresh = max(old - 2 * FRAME, 0)
+        # Far enough back that a run across two feeds shows whole in one of them.
+        fresh = max(old - 4 * FRAME, 0)
         self._neighbours(fresh)
         self._frames(fresh)
         keep = KEEP_FRAMES * FRAME
