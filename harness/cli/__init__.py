@@ -14,11 +14,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "profiles": ("harness.cli.profiles", "write, list and check comparison profiles"),
     "metrics": ("harness.cli.metrics", "list the metrics that a profile may name"),
     "compare": ("harness.cli.compare", "judge a candidate bundle against a baseline"),
+    "ab": ("harness.cli.ab", "build two firmware trees, measure in pairs, judge: the merge gate"),
     "baseline": ("harness.cli.baseline", "approve baselines, and see what is approved"),
     "results": ("harness.cli.results", "list, show and verify bundles"),
     "boards": ("harness.cli.boards", "list boards and board types"),
     "probes": ("harness.cli.probes", "list debug probes without opening them"),
     "bench": ("harness.cli.bench", "write bench.yaml for the boards on this host"),
+    "power": ("harness.cli.power", "power monitors: list, capture, show, calibrate"),
     "doctor": ("harness.cli.doctor", "check what this host can do"),
     "cache": ("harness.cli.cache", "show or shrink the compile cache"),
 }

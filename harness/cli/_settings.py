@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
 
+from harness.core.errors import UsageError
 from harness.plan.settings import PLAN_SETTINGS, SETTINGS, Setting, parse_text
 
 
@@ -54,3 +55,18 @@ def _text(value: Any) -> str:
 
 def _parsed(texts: Mapping[str, str | None]) -> dict[str, Any]:
     return {SETTINGS[name].keyword: parse_text(name, text) for name, text in texts.items() if text is not None}
+
+
+def named_settings(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings by keyword from texts of the form NAME=VALUE.
+
+    Raises:
+        UsageError: a text has no `=`.
+    """
+    out: dict[str, Any] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise UsageError(f"--set {text!r} is not of the form NAME=VALUE.", todo="For example: --set iterations=20")
+        out[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
+    return out

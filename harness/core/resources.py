@@ -9,12 +9,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, HostError
 
 
 @cache
 def data_dir(name: Literal["firmware", "boards", "profiles"]) -> Path:
-    """Directory of packaged data. The package is never zipped: the C compiler reads these files in place."""
+    """Directory of packaged data. The package is never zipped: the C compiler reads these files in place.
+
+    `HARNESS_FIRMWARE_DIR` names another firmware directory, for building two of them in one environment.
+    """
+    override = os.environ.get("HARNESS_FIRMWARE_DIR") if name == "firmware" else None
+    if override:
+        return Path(override).absolute()
     package = Path(str(files("harness")))
     for candidate in (package / "_data" / name, package.parent / name):
         if candidate.is_dir():
@@ -27,13 +33,24 @@ def data_dir(name: Literal["firmware", "boards", "profiles"]) -> Path:
 
 
 def cache_root() -> Path:
-    """Where compiled images and native helpers are kept: `HARNESS_CACHE_DIR`, else the user's cache directory."""
+    """Where compiled images and native helpers are kept: `HARNESS_CACHE_DIR`, else the user's cache directory.
+
+    Raises:
+        HostError: the user has no home directory, as in a container that runs under a bare user id.
+    """
     override = os.environ.get("HARNESS_CACHE_DIR")
     if override:
         return Path(override).absolute()
     from platformdirs import user_cache_path
 
-    return user_cache_path("harness", appauthor=False)
+    try:
+        return user_cache_path("harness", appauthor=False)
+    except RuntimeError as error:
+        raise HostError(
+            "There is no place for the cache.",
+            why=f"{str(error)[:1].upper()}{str(error)[1:]}.",
+            todo="Set HARNESS_CACHE_DIR, or HOME.",
+        ) from None
 
 
 def runtime_root() -> Path:

@@ -165,7 +165,7 @@ def compare(
         comparability=assessment,
         config_rows=_config_rows(baseline, candidate),
         metrics=_metric_rows(baseline, candidate, assessment),
-        layers=_layer_rows(baseline, candidate) if _layers_usable(assessment) else (),
+        layers=layer_rows(baseline, candidate, assessment),
     )
     return outcome if profile is None else _judged(outcome, profile)
 
@@ -217,7 +217,7 @@ def _stable(value: Any) -> Any:
 
 def _metric_rows(base: RunArtifacts, cand: RunArtifacts, assessment: ComparabilityAssessment) -> tuple[MetricDiff, ...]:
     dropped = assessment.dropped_groups
-    own = [diff(metric, base, cand) for metric in METRICS.values() if not metric.hpx and _usable(metric, assessment)]
+    own = [diff(metric, base, cand) for metric in METRICS.values() if not metric.hpx and usable(metric, assessment)]
     present = [row for row in own if row.baseline is not None or row.candidate is not None]
     return (*hpx_metrics(base, cand, dropped), *present)
 
@@ -226,7 +226,8 @@ def _layers_usable(assessment: ComparabilityAssessment) -> bool:
     return assessment.layers_comparable and Group.COUNTERS not in assessment.dropped_groups
 
 
-def _usable(metric: Metric, assessment: ComparabilityAssessment) -> bool:
+def usable(metric: Metric, assessment: ComparabilityAssessment) -> bool:
+    """Whether a metric may be compared."""
     if metric.group == "layers":
         return _layers_usable(assessment)
     if metric.family in MODELLED and Group.COUNTERS in assessment.dropped_groups:
@@ -234,7 +235,10 @@ def _usable(metric: Metric, assessment: ComparabilityAssessment) -> bool:
     return metric.group not in assessment.dropped_groups
 
 
-def _layer_rows(base: RunArtifacts, cand: RunArtifacts) -> tuple[LayerDiff, ...]:
+def layer_rows(base: RunArtifacts, cand: RunArtifacts, assessment: ComparabilityAssessment) -> tuple[LayerDiff, ...]:
+    """Layers aligned by execution order; none where they are not comparable."""
+    if not _layers_usable(assessment):
+        return ()
     rows = []
     for index, (old, new) in enumerate(zip(base.layers, cand.layers, strict=True)):
         counters: dict[str, tuple[float, float]] = {}
@@ -299,7 +303,7 @@ def _own_verdicts(outcome: CompareOutcome, part: HarnessPart) -> tuple[MetricVer
         rows[name] = [
             make_diff(metric, metric.read(base), metric.read(cand))
             for metric in metrics.values()
-            if _usable(metric, outcome.comparability)
+            if usable(metric, outcome.comparability)
         ]
     return judge_parts(rows, policies, part.missing or MissingMetricPolicy.FAIL)
 
