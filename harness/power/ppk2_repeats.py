@@ -17,7 +17,7 @@ from harness.power.waveform import Gap
 FRAME = 64
 KEEP_FRAMES = 1024
 """Distance back, in frames, at which a repeated block is recognised: 0.66 s."""
-MIN_CODES = 4
+MIN_CODES = 3
 """Different codes that a frame must hold to be evidence."""
 EQUAL_LIMIT = 0.6
 

@@ -222,7 +222,7 @@ class _CsvSource:
         volts = self._columns["voltage_v"][good].astype(np.float32) if "voltage_v" in self._columns else None
         logic = np.zeros(len(amperes), np.uint8)
         if "gate" in self._columns:
-            logic = (self._columns["gate"][good] > 0.5).astype(np.uint8) << self.header.gate_line
+            logic = ((self._columns["gate"][good] > 0.5) << self.header.gate_line).astype(np.uint8)
         for start in range(0, len(amperes), CHUNK):
             part = slice(start, start + CHUNK)
             yield amperes[part], None if volts is None else volts[part], logic[part]
@@ -259,11 +259,11 @@ class _JlsSource:
         kept = 0
         for start in range(0, total, CHUNK):
             count = min(CHUNK, total - start)
+            logic: NDArray[np.uint8] = np.zeros(count, np.uint8)
             amperes = np.asarray(self._reader.fsr(self._current.signal_id, start, count), np.float32)
             volts = None
             if self._volts is not None:
                 volts = np.asarray(self._reader.fsr(self._volts.signal_id, start, count), np.float32)
-            logic: NDArray[np.uint8] = np.zeros(count, np.uint8)
             if self._gate is not None:
                 logic = (self._bits(start, count) << np.uint8(self.header.gate_line)).astype(np.uint8)
             # The instrument writes NaN where it lost samples.

@@ -3,7 +3,8 @@
     python -m harness.virtual.ppk2 --log events.bin --clock-hz 25000000 --volts 3.3 --idle-a 0.0015
 
 Prints `ready <pty>` when it can be opened. It sends 100,000 samples a wall second while measuring. A reader that is
-late loses nothing: what the pty does not take waits here. It runs until it is killed; its owner starts it guarded.
+late loses nothing: what the pty does not take waits here. Windows that end while nobody measures are played once
+somebody does, after a while of idle; a stop forgets those that are left. It runs until it is killed; its owner starts it guarded.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ class Device:
             self.measuring = True
         elif opcode in (STOP, RESET):
             self.measuring = False
+            self.look()
+            self._playing.clear()
+            self._played = 0
         elif opcode == POWER:
             self.supply = arguments[0] == 1
             if self.power_file is not None:
@@ -118,6 +122,7 @@ def serve(device: Device, master: int) -> NoReturn:
             pending += answer
             if device.measuring and not was:
                 began, sent = time.monotonic(), 0
+                looked = began
         now = time.monotonic()
         if not device.measuring:
             began = None
