@@ -1,1 +1,1 @@
-"""Foreign formats in and out: standardized results, structured captures, dumps, estimates."""
+"""Foreign formats in and out: standardized results, neural-statistics captures, ETDump, Vela."""

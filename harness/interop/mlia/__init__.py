@@ -1,1 +1,1 @@
-"""Standardized output 1.2.0: records, strict reader, writer, entity graph, projection."""
+"""Standardized output 1.2.0: records, validation, entity graph, post-processing."""

@@ -1,101 +1,135 @@
-"""The entity graph of one result: edges from either side merged, no cycles, sets of leaves as bit masks."""
+"""The entity graph of one result: both directions of a relation merged, checked, and indexed for projection.
+
+Leaves are terminal descendants; sets of leaves are integers used as bit sets, which keeps graphs of tens of thousands
+of entities cheap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+WELL_KNOWN_KINDS = frozenset({"source_operator", "model", "code_stack", "code_line"})
+BUILT_IN_EDGES = frozenset(
+    {("code_line", "code_stack"), ("code_stack", "code_stack"), ("code_stack", "source_operator")}
+)
+KindEdges = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class EntityGraph:
-    """Entities as positions 0..n-1 in the given order; `order` lists parents before their children."""
+    """A directed acyclic graph of entities, keyed by id."""
 
-    ids: tuple[str, ...]
-    children: tuple[tuple[int, ...], ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
+    parents: Mapping[str, tuple[str, ...]]
+    children: Mapping[str, tuple[str, ...]]
+    order: tuple[str, ...]
+    """Every id, parents before children; among equals by id."""
+
+    def leaves(self) -> tuple[dict[str, int], tuple[str, ...]]:
+        """Leaf sets as bit sets by entity, and the leaf of each bit position (sorted by id)."""
+        names = tuple(sorted(key for key in self.order if not self.children[key]))
+        bit = {name: 1 << index for index, name in enumerate(names)}
+        out: dict[str, int] = {}
+        for key in reversed(self.order):
+            mask = bit.get(key, 0)
+            for child in self.children[key]:
+                mask |= out[child]
+            out[key] = mask
+        return out, names
+
+    def components(self) -> list[list[str]]:
+        """Weakly connected components, each in graph order."""
+        home: dict[str, int] = {}
+        count = 0
+        for start in self.order:
+            if start in home:
+                continue
+            stack = [start]
+            home[start] = count
+            while stack:
+                key = stack.pop()
+                for near in (*self.parents[key], *self.children[key]):
+                    if near not in home:
+                        home[near] = count
+                        stack.append(near)
+            count += 1
+        out: list[list[str]] = [[] for _ in range(count)]
+        for key in self.order:
+            out[home[key]].append(key)
+        return out
 
 
-@dataclass(frozen=True)
-class GraphFault:
-    """What makes entities no graph: `duplicate`, `unresolved` or `cycle`, the entity it was met at, and the text."""
+def declared_edges(result: Mapping[str, Any]) -> KindEdges:
+    """Kind edges that the result itself declares, from either side."""
+    edges: set[tuple[str, str]] = set()
+    for kind in result.get("entity_kinds", ()):
+        edges |= {(kind["id"], child) for child in kind.get("child_kinds", ())}
+        edges |= {(parent, kind["id"]) for parent in kind.get("parent_kinds", ())}
+    return frozenset(edges)
 
-    kind: str
-    position: int
-    text: str
-    path: str = ""
 
+def build_graph(entities: Sequence[Mapping[str, Any]], where: str = "") -> tuple[EntityGraph | None, list[str]]:
+    """Merge relations declared from either side.
 
-def build_graph(
-    entities: Sequence[tuple[str, Iterable[str], Iterable[str]]],
-) -> tuple[EntityGraph | None, tuple[GraphFault, ...]]:
-    """Merge the declarations (id, parent ids, child ids) into a graph, or say what is wrong with them."""
-    index: dict[str, int] = {}
-    faults: list[GraphFault] = []
-    for position, (name, _, _) in enumerate(entities):
-        if name in index:
-            faults.append(GraphFault("duplicate", position, f"The entity id {name!r} is used twice.", "id"))
-        else:
-            index[name] = position
-    children: list[set[int]] = [set() for _ in entities]
-    parents: list[set[int]] = [set() for _ in entities]
-    for position, (_, above, below) in enumerate(entities):
-        for field, names in (("parent_ids", above), ("child_ids", below)):
-            for at, other in enumerate(names):
-                target = index.get(other)
-                if target is None:
-                    text = f"No entity of this result has the id {other!r}."
-                    faults.append(GraphFault("unresolved", position, text, f"{field}[{at}]"))
+    Returns:
+        The graph, or None and every reason: repeated ids, references to nothing, a cycle.
+    """
+    errors: list[str] = []
+    parents: dict[str, set[str]] = {}
+    for entity in entities:
+        if entity["id"] in parents:
+            errors.append(f"entity id {entity['id']!r} is not unique{where}")
+        parents[entity["id"]] = set()
+    children: dict[str, set[str]] = {key: set() for key in parents}
+    for entity in entities:
+        own = entity["id"]
+        for field, near in (("parent_ids", entity.get("parent_ids", ())), ("child_ids", entity.get("child_ids", ()))):
+            for other in near:
+                if other not in parents:
+                    errors.append(f"{field} of entity {own!r} names {other!r}, which does not exist{where}")
                     continue
-                parent, child = (target, position) if field == "parent_ids" else (position, target)
-                children[parent].add(child)
-                parents[child].add(parent)
-    if faults:
-        return None, tuple(faults)
-    order = _topological(children, parents)
-    if len(order) < len(entities):
-        left = sorted(set(range(len(entities))) - set(order))
-        return None, (GraphFault("cycle", left[0], f"{entities[left[0]][0]!r} is on or below a cycle of entities."),)
+                upper, lower = (other, own) if field == "parent_ids" else (own, other)
+                children[upper].add(lower)
+                parents[lower].add(upper)
+    if errors:
+        return None, errors
+    order = _topological(parents, children)
+    if len(order) != len(parents):
+        ring = sorted(set(parents) - set(order))
+        return None, [f"entities {', '.join(map(repr, ring[:4]))} form or follow a cycle{where}"]
     return (
         EntityGraph(
-            tuple(name for name, _, _ in entities),
-            tuple(tuple(sorted(item)) for item in children),
-            tuple(tuple(sorted(item)) for item in parents),
+            {key: tuple(sorted(value)) for key, value in parents.items()},
+            {key: tuple(sorted(value)) for key, value in children.items()},
             tuple(order),
         ),
-        (),
+        [],
     )
 
 
-def _topological(children: Sequence[set[int]], parents: Sequence[set[int]]) -> list[int]:
-    waiting = [len(item) for item in parents]
-    order = [position for position, count in enumerate(waiting) if not count]
-    for position in order:
-        for child in children[position]:
+def _topological(parents: Mapping[str, set[str]], children: Mapping[str, set[str]]) -> list[str]:
+    waiting = {key: len(value) for key, value in parents.items()}
+    ready = [key for key, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    order: list[str] = []
+    while ready:
+        key = heapq.heappop(ready)
+        order.append(key)
+        for child in children[key]:
             waiting[child] -= 1
             if not waiting[child]:
-                order.append(child)
+                heapq.heappush(ready, child)
     return order
 
 
-def roots_of(graph: EntityGraph) -> tuple[int, ...]:
-    """Entities without parents."""
-    return tuple(position for position in graph.order if not graph.parents[position])
-
-
-def components(graph: EntityGraph) -> list[list[int]]:
-    """Positions by connected component, each list ascending."""
-    seen = [False] * len(graph.ids)
-    out: list[list[int]] = []
-    for start in range(len(graph.ids)):
-        if seen[start]:
-            continue
-        seen[start] = True
-        members = [start]
-        for position in members:
-            for other in (*graph.children[position], *graph.parents[position]):
-                if not seen[other]:
-                    seen[other] = True
-                    members.append(other)
-        out.append(sorted(members))
-    return out
+def edge_errors(graph: EntityGraph, kinds: Mapping[str, str], allowed: KindEdges, where: str = "") -> list[str]:
+    """Relations whose pair of kinds is neither declared nor built in."""
+    allowed = allowed | BUILT_IN_EDGES
+    return [
+        f"relation {parent!r} ({kinds[parent]}) -> {child!r} ({kinds[child]}) has no declared pair of kinds{where}"
+        for parent in graph.order
+        for child in graph.children[parent]
+        if (kinds[parent], kinds[child]) not in allowed
+    ]

@@ -1,0 +1,1 @@
+"""Neural-statistics captures, schema version 2."""

@@ -1,0 +1,1 @@
+"""ETDump and ETRecord, read without the SDK."""

@@ -1,0 +1,1 @@
+"""Vela estimates: run the compiler or read its tables."""
