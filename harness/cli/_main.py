@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 
 from harness.cli import COMMANDS
-from harness.core.errors import HarnessError, RegressionFailed, UsageError
+from harness.core.errors import HarnessError, HostError, RegressionFailed, UsageError
 
 USAGE = "usage: harness COMMAND [OPTIONS] ...    (harness COMMAND --help for each)"
 
@@ -86,8 +86,10 @@ def run_cli(args: list[str]) -> int:
         _drop_output()
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        told = HarnessError(f"{where}{error.strerror or error}", todo="Check the path, permissions and free space.")
+        told: HarnessError = HostError.of(error)
+        if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+            # A path that somebody mistyped, not this host.
+            told = HarnessError(told.what, todo="Check the path.")
         _report(told, "--json" in args)
         return told.exit_code
     except Exception as error:

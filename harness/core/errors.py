@@ -114,6 +114,18 @@ class ToolMissingError(BenchError):
     code = "bench.tool_missing"
 
 
+class HostError(BenchError):
+    """This host refused something a run needs: disk full, no permission, out of memory or descriptors."""
+
+    code = "bench.host_failed"
+
+    @classmethod
+    def of(cls, fault: OSError) -> HostError:
+        """The error that an operating-system error amounts to."""
+        where = f"{fault.filename}: " if fault.filename else ""
+        return cls(f"{where}{fault.strerror or fault}", todo="Check the path, permissions and free space of this host.")
+
+
 class NoBoardError(BenchError):
     """No board matches, or the choice is ambiguous."""
 
@@ -216,6 +228,13 @@ class RegressionFailed(AssertionError):
     code: ClassVar[str] = "verdict.failed"
     exit_code: ClassVar[int] = 1
     fault_class: ClassVar[FaultClass] = "regression"
+
+
+class InconclusiveVerdict(AssertionError):
+    """The planned runs are spent, and neither a regression nor its absence is sure."""
+
+    code: ClassVar[str] = "verdict.inconclusive"
+    exit_code: ClassVar[int] = 7
 
 
 INFRASTRUCTURE: frozenset[FaultClass] = frozenset({"build", "bench", "target", "capture", "evidence"})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from harness.core.errors import BuildError
+from harness.core.errors import BuildError, HarnessError, HostError
 from harness.core.proc import Finished
 
 _COMPILER = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error): (?P<text>.+)$", re.MULTILINE
 )
+_FULL = re.compile(r"No space left on device|Disk quota exceeded|Cannot allocate memory|Read-only file system")
 _OVERFLOW = re.compile(r"region `(?P<region>[^']+)' overflowed by (?P<bytes>\d+) bytes?")
 _UNDEFINED = re.compile(r"undefined reference to `(?P<symbol>[^']+)'")
 _LINKER = re.compile(r"^(?:\S*ld(?:\.bfd)?|\S*collect2[^:]*): (?:error: )?(?P<text>.+)$", re.MULTILINE)
@@ -22,8 +23,10 @@ class ImageTooLargeError(BuildError):
     code = "build.too_large"
 
 
-def compile_error(unit: str, finished: Finished) -> BuildError:
+def compile_error(unit: str, finished: Finished) -> HarnessError:
     """The error for a compilation that failed; names the first message."""
+    if full := _FULL.search(finished.stderr):
+        return _host_failed(full[0], f"compiling {unit}", finished)
     match = _COMPILER.search(finished.stderr)
     if match:
         why = f"{match['file']}:{match['line']}: {match['text']}"
@@ -39,8 +42,19 @@ def compile_error(unit: str, finished: Finished) -> BuildError:
     )
 
 
-def link_error(finished: Finished, regions: Mapping[str, int]) -> BuildError:
+def _host_failed(reason: str, doing: str, finished: Finished) -> HostError:
+    # The source is not to blame for what the compiler could not write.
+    return HostError(
+        f"{reason} while {doing}.",
+        todo="Free some space in the cache (HARNESS_CACHE_DIR) and the temporary directory.",
+        context={"status": finished.status, "stderr": finished.stderr[-4000:]},
+    )
+
+
+def link_error(finished: Finished, regions: Mapping[str, int]) -> HarnessError:
     """The error for a link that failed; `regions` maps memory regions to their lengths in bytes."""
+    if full := _FULL.search(finished.stderr):
+        return _host_failed(full[0], "linking the image", finished)
     overflows = {match["region"]: int(match["bytes"]) for match in _OVERFLOW.finditer(finished.stderr)}
     if overflows:
         return too_large({name: (regions.get(name, 0) + over, regions.get(name)) for name, over in overflows.items()})

@@ -33,30 +33,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test per board type that the marker names or that meets what it requires."""
     if "hil_board_type" not in metafunc.fixturenames:
         return
-    mark = read_mark(metafunc.definition, metafunc.definition.path)
-    if mark is None:
-        if "hil_board_type" in {*metafunc.fixturenames}:
-            raise pytest.UsageError(f"{metafunc.definition.nodeid}: uses a hil fixture but has no hil marker.")
-        return
     from harness.pytest_plugin.selection import select_boards
 
-    choices = select_boards(metafunc.config, mark, metafunc.definition.nodeid)
+    item = metafunc.definition
+    try:
+        choices = select_boards(metafunc.config, mark_of(item), item.nodeid)
+    except pytest.UsageError as error:
+        # Shown as its text alone: the mistake is in the test, not in a place of the traceback.
+        raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize("hil_board_type", choices, ids=[choice.name for choice in choices], indirect=True)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A false verdict that a plain `assert` tripped over is a regression, and is raised as one."""
+    """A false verdict that a plain `assert` tripped over is a regression, or inconclusive, and is raised as that."""
     try:
         return (yield)
     except AssertionError as error:
         if not tripped_over_verdict(item, error):
             raise
-        from harness.core.errors import RegressionFailed
+        from harness.core.errors import InconclusiveVerdict, RegressionFailed
 
-        if isinstance(error, RegressionFailed):
+        if isinstance(error, RegressionFailed | InconclusiveVerdict):
             raise
-        raise RegressionFailed(*error.args).with_traceback(error.__traceback__) from None
+        statuses = [verdict["status"] for verdict in item.stash[RECORD]["verdicts"]]
+        kind = RegressionFailed if "fail" in statuses else InconclusiveVerdict
+        raise kind(*error.args).with_traceback(error.__traceback__) from None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -95,6 +97,7 @@ def pytest_runtest_makereport(
             if name in record:
                 item.user_properties.append((f"hil.{name}", record[name]))
         item.user_properties += [("hil.bundle", bundle["path"]) for bundle in record["bundles"]]
+        item.user_properties += [tuple(pair) for verdict in record["verdicts"] for pair in verdict["properties"]]
         report.user_properties = list(item.user_properties)
         report.hil = {  # type: ignore[attr-defined]
             "test": item.nodeid,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, HostError
 from harness.pytest_plugin.hooks import mark_of
 from harness.pytest_plugin.options import get_option
 from harness.pytest_plugin.outcome import ASKED, BROKEN, STARTED, BlockedError, breaks_board, record_of
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from harness.bench.provider import BoardLease
     from harness.capture.record import Capture
     from harness.image.record import Build
+    from harness.judge.compare import CompareOutcome
+    from harness.judge.paired import PairedOutcome
     from harness.plan.record import Plan
     from harness.runner.board import FlashedBoard
     from harness.runner.run import RunOutcome
@@ -61,10 +63,13 @@ def board_type(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def _faults(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Remember a board that no later test can use."""
+def faults(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remember a board that no later test can use; what the host refuses is a fault of the infrastructure."""
     try:
         yield
+    except OSError as fault:
+        # As it stands, a full disk would satisfy a test that is marked xfail.
+        raise HostError.of(fault) from fault
     except HarnessError as error:
         if breaks_board(error):
             name = record_of(item_of(request)).get("board", "")
@@ -80,7 +85,7 @@ def freeze_plan(request: pytest.FixtureRequest, board: str, *, for_baseline: boo
     mark = mark_of(item)
     if mark.model is None:
         raise pytest.UsageError(f"{item.nodeid}: the hil marker names no model.")
-    with _faults(request):
+    with faults(request):
         return freeze(mark.model, board=board, **mark.plan_settings(for_baseline=for_baseline))
 
 
@@ -91,7 +96,7 @@ def build_image(request: pytest.FixtureRequest, plan: Plan) -> Build:
     mark = mark_of(item_of(request))
     keep = get_option(request.config, "keep")
     parent = out_dir(request.config) / "builds" if keep else request.getfixturevalue("tmp_path_factory").mktemp("hil")
-    with _faults(request):
+    with faults(request):
         return build(
             plan,
             parent / _unique(request, plan.board),
@@ -124,7 +129,7 @@ def leased_board(request: pytest.FixtureRequest, image: Build) -> Iterator[Board
     from harness.runner.board import lease_board
 
     item = item_of(request)
-    with _faults(request):
+    with faults(request):
         lease = lease_board(
             bench_of(request.config),
             image,
@@ -143,7 +148,7 @@ def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> 
     """Flash the image; the lease, when it ends, halts the board and closes the probe."""
     from harness.runner.board import flash_board
 
-    with _faults(request):
+    with faults(request):
         return flash_board(lease, image, _deadlines(request.config))
 
 
@@ -152,7 +157,7 @@ def capture_boot(request: pytest.FixtureRequest, ready: FlashedBoard, inputs: An
     from harness.runner.measure import capture_request, measure, wanted_inferences
 
     mark = mark_of(item_of(request))
-    with _faults(request):
+    with faults(request):
         inferences = wanted_inferences(ready.build, inputs)
         wanted = capture_request(ready.build, inferences, inferences[: mark.inspect])
         return measure(ready, wanted, _deadlines(request.config))
@@ -174,7 +179,7 @@ def _run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs
 
     item = item_of(request)
     mark = mark_of(item)
-    with _faults(request):
+    with faults(request):
         outcome = run(
             image,
             lease=lease,
@@ -205,13 +210,29 @@ def judge_with(request: pytest.FixtureRequest, outcome: RunOutcome) -> Callable[
 
     def verdict(profile: str | Path, baseline: str | Path | None = None) -> JudgedPair:
         from harness.judge.compare import compare
+        from harness.judge.report import compare_markdown, junit_properties, paired_markdown
 
         item = item_of(request)
         path = Path(profile)
-        base = Path(baseline) if baseline is not None else request.getfixturevalue("baseline")
-        result = compare(base, outcome.bundle, path if path.is_absolute() else item.path.parent / path)
+        path = path if path.is_absolute() else item.path.parent / path
+        result: CompareOutcome | PairedOutcome
+        if baseline is None and get_option(request.config, "base") is not None:
+            from harness.pytest_plugin.paired import judge_trees
+
+            result = judge_trees(request, path)
+            base, markdown = Path(result.bundles[0][0]), paired_markdown(result)
+        else:
+            base = Path(baseline) if baseline is not None else request.getfixturevalue("baseline")
+            result = compare(base, outcome.bundle, path)
+            markdown = compare_markdown(result)
         record_of(item)["verdicts"].append(
-            {"status": str(result.status), "profile": path.name, "table": result.explain()}
+            {
+                "status": str(result.status),
+                "profile": path.name,
+                "table": result.explain(),
+                "markdown": markdown,
+                "properties": junit_properties(result),
+            }
         )
         asked = item.stash.setdefault(ASKED, set())
         return JudgedPair(result, base, outcome.bundle, lambda file, line: asked.add((file, line)))

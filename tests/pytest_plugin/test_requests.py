@@ -40,6 +40,15 @@ def test_wrong_markers_are_usage_errors_that_quote_the_mistake(
     assert result.ret != 0
     assert message in result.stdout.str() + result.stderr.str()
     assert "INTERNALERROR" not in result.stdout.str()
+    assert "hooks.py" not in result.stdout.str()
+
+
+def test_a_fixture_without_the_marker_is_told_in_a_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(plan):\n    pass\n")
+    result = pytester.runpytest("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*test_it: uses a hil fixture but has no hil marker*"])
+    result.stdout.no_fnmatch_line("*hooks.py*")
 
 
 def test_a_summary_file_that_cannot_be_written_is_said_in_a_line(pytester: pytest.Pytester) -> None:
@@ -55,8 +64,9 @@ def test_a_summary_file_that_cannot_be_written_is_said_in_a_line(pytester: pytes
 
 PLAIN = """
 import pytest
-from harness.core.errors import BuildError, HarnessError
+from harness.core.errors import BuildError, HarnessError, SettingsError
 from harness.pytest_plugin.outcome import ASKED, record_of
+from harness.pytest_plugin.session import faults
 from harness.pytest_plugin.verdicts import JudgedPair
 
 class Failed:
@@ -98,13 +108,26 @@ def test_another_reason(judged):
     assert text.count('name="hil.class" value="failed"') == 1
 
 
-def test_an_expected_failure_does_not_hide_an_infrastructure_fault(pytester: pytest.Pytester) -> None:
+def test_an_expected_failure_hides_neither_an_infrastructure_fault_nor_a_mistake(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         PLAIN
         + """
 @pytest.mark.xfail(reason="slower")
 def test_hidden(judged):
     raise BuildError("no compiler")
+
+@pytest.mark.xfail(reason="slower")
+def test_mistyped(judged):
+    raise SettingsError("There is no setting 'kernles'.")
+
+@pytest.mark.xfail(reason="slower")
+def test_unusable(judged):
+    raise pytest.UsageError("the hil marker names no model")
+
+@pytest.mark.xfail(reason="slower")
+def test_disk_full(judged, request):
+    with faults(request):
+        raise OSError(28, "No space left on device")
 
 @pytest.mark.xfail(reason="slower")
 def test_expected(judged):
@@ -116,7 +139,8 @@ def test_named(judged):
 """
     )
     result = pytester.runpytest()
-    result.assert_outcomes(errors=1, xfailed=2)
+    result.assert_outcomes(errors=4, xfailed=2)
+    result.stdout.fnmatch_lines(["No space left on device*bench.host_failed*"])
 
 
 def test_a_board_that_the_bench_lacks_is_a_skip_with_the_reason(pytester: pytest.Pytester) -> None:
