@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from harness.core.deadline import Deadline
-from harness.core.errors import EvidenceError
+from harness.core.errors import EvidenceError, HostError
 from harness.core.files import published_dir
 from harness.core.hashing import sha256_file, tree_digest
 
@@ -44,13 +45,12 @@ class ContentStore:
     def get(self, key: str) -> Path | None:
         """The entry of a key, marked as just used, or None."""
         entry = self.path(key)
-        try:
+        with suppress(OSError):
             os.utime(entry)
-        except FileNotFoundError:
-            return None
-        except PermissionError:
-            return entry if entry.is_dir() else None
-        return entry
+        # A cache that may only be read serves all the same.
+        with suppress(OSError):
+            return entry if stat.S_ISDIR(entry.stat().st_mode) else None
+        return None
 
     def get_or_make(self, key: str, make: Callable[[Path], None]) -> Path:
         """The entry of a key; when missing, `make(directory)` fills a hidden directory which then appears by rename.
@@ -58,13 +58,21 @@ class ContentStore:
         Two processes asking for the same key make it once. Whatever `make` raises leaves no entry behind.
 
         Raises:
+            HostError: the cache's directories cannot be made.
             DeadlineError: another process has been making the same entry for longer than any maker may take.
         """
         entry = self.get(key)
         if entry is not None:
             return entry
         entry = self.path(key)
-        entry.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            entry.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise HostError(
+                f"The cache {self.root} cannot be written.",
+                why=f"{fault.filename}: {fault.strerror}.",
+                todo="Mend its permissions, or set HARNESS_CACHE_DIR to another directory.",
+            ) from fault
         deadline = Deadline(LOCK_SECONDS, "another process to make the same cache entry", str(entry))
         try:
             held = FileLock(str(entry.parent / f".{key}.lock")).acquire(timeout=LOCK_SECONDS)

@@ -85,7 +85,7 @@ def build_shared(name: str, sources: Path, *, flags: Sequence[str] = (), librari
                 context={"command": command, "status": done.status},
             )
 
-    return ContentStore(cache_root() / "native").get_or_make(key, make) / name
+    return ContentStore(cache_root() / "native").get_or_make_sealed(key, make) / name
 
 
 def jlink_library() -> Path:

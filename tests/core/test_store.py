@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import EvidenceError
+from harness.core.errors import EvidenceError, HostError
+from harness.core.resources import cache_root
 from harness.core.store import SEAL_NAME, ContentStore
 
 KEY = "ab" * 32
@@ -43,3 +44,31 @@ def test_a_purge_leaves_an_entry_alone_that_is_being_made(tmp_path: Path) -> Non
 
     assert (store.get_or_make(KEY, make) / "file").read_bytes() == b"content"
     assert not other.exists()
+
+
+def test_a_cache_that_cannot_be_made_names_the_variable_that_moves_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(HostError, match="cannot be written") as caught:
+        ContentStore(tmp_path / "file" / "cache").get_or_make(KEY, _make)
+    assert "HARNESS_CACHE_DIR" in caught.value.todo
+
+
+def test_a_user_without_a_home_is_told_where_the_cache_could_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless(*args: object, **options: object) -> Path:
+        raise RuntimeError("could not determine the home directory for '~/.cache'")
+
+    monkeypatch.delenv("HARNESS_CACHE_DIR", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", homeless)
+    with pytest.raises(HostError, match="no place for the cache") as caught:
+        cache_root()
+    assert "HARNESS_CACHE_DIR" in caught.value.todo
+
+
+def test_an_entry_on_a_read_only_disk_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = ContentStore(tmp_path).get_or_make_sealed(KEY, _make)
+
+    def read_only(path: Path) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr("os.utime", read_only)
+    assert ContentStore(tmp_path).get_or_make_sealed(KEY, _make) == entry

@@ -40,6 +40,13 @@ def test_made_once_and_again_when_a_source_changes(sources: Path) -> None:
     assert ctypes.CDLL(str(second)).answer() == 43
 
 
+def test_a_damaged_helper_is_made_again(sources: Path) -> None:
+    made = build_shared("libanswer.so", sources)
+    good = made.read_bytes()
+    made.write_bytes(good[: len(good) // 2])
+    assert build_shared("libanswer.so", sources).read_bytes() == good
+
+
 def test_no_compiler(sources: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolMissingError, match="compiler") as caught:
