@@ -255,7 +255,7 @@ def _command(
     program: Path, board: BoardType, emulator: Emulator, where: Places, options: LaunchOptions
 ) -> Sequence[str]:
     def socket(name: str) -> str:
-        return f"unix:{where.directory / name},server=on,wait=off"
+        return f"unix:path={_option(where.directory / name)},server=on,wait=off"
 
     command = [str(program), "-M", emulator.machine, "-S", "-accel", "tcg", "-no-user-config", "-nodefaults"]
     command += ["-display", "none", "-monitor", "none", "-serial", "null"]
@@ -270,7 +270,12 @@ def _command(
 
 def _plugin(board: BoardType, where: Places) -> list[str]:
     arguments = counters.plugin_args(board, where.directory / "pages")
-    return ["-plugin", f"{counters.plugin_path()},{arguments}"]
+    return ["-plugin", f"file={_option(counters.plugin_path())},{arguments}"]
+
+
+def _option(path: Path) -> str:
+    # QEMU splits options at commas and reads two of them as one; with the option named, the path may hold "=".
+    return str(path).replace(",", ",,")
 
 
 def _contiguous(qmp: QmpClient, origin: int, length: int) -> int:

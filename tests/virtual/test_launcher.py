@@ -136,3 +136,10 @@ def test_runtime_directory_too_long_for_sockets(serial: int, monkeypatch: pytest
     with pytest.raises(BenchError, match="too long") as caught:
         VirtualBoard.start(load_board_type("mps2_an386"), serial, Deadline(5, "the emulator"))
     assert "HARNESS_RUNTIME_DIR" in caught.value.todo
+
+
+def test_a_runtime_directory_with_the_characters_of_qemu_options(
+    start: Start, open_probe: Open, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_RUNTIME_DIR", str(runtime / "a b,c=1"))
+    assert open_probe(start("mps2_an386")).halted()
