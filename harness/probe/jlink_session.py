@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from harness.core.errors import BoardBusyError, HarnessError, ProbeError
 from harness.probe.base import Capability, ProbeFacts
 from harness.probe.library import JLinkLibrary, LibraryPool, pylink, shared_pool
-from harness.probe.pylink_lock import holder_of, remove_if_stale
+from harness.probe.pylink_lock import holder_ended, holder_of, lock_file, remove_if_stale
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -172,6 +172,13 @@ class JLinkSession:
     def _translated(self, action: str, cure: str, reason: str) -> HarnessError:
         if "already open" in reason:
             pid = holder_of(self.serial)
+            if holder_ended(self.serial):
+                return BoardBusyError(
+                    f"J-Link {self.serial} is locked by a process that has ended.",
+                    why=f"Process {pid} was killed and left {lock_file(self.serial)}, which belongs to another user.",
+                    todo="Have that user, or root, remove the file.",
+                    context={"serial": self.serial, "pid": pid},
+                )
             return BoardBusyError(
                 f"J-Link {self.serial} is open in another session.",
                 why=reason if pid is None else f"{reason} Its lock names process {pid}.",

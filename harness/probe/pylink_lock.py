@@ -25,6 +25,12 @@ def holder_of(serial: int) -> int | None:
         return None
 
 
+def holder_ended(serial: int) -> bool:
+    """Whether the lock file names a process that is gone: what it leaves locked, only its owner can free."""
+    pid = holder_of(serial)
+    return pid is not None and not Path(f"/proc/{pid}").exists()
+
+
 def remove_if_stale(serial: int) -> bool:
     """Remove the lock file when its named process surely does not hold it; returns whether it was removed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.board.descriptor import Memory, load_board_type
-from harness.core.errors import ProbeError
+from harness.core.errors import BoardBusyError, ProbeError
 from harness.probe.faults import FRAME, explain_fault, find_frame
-from harness.probe.library import pylink
+from harness.probe.jlink import JLinkProbe
+from harness.probe.library import JLinkLibrary, pylink
 from harness.probe.listing import SEGGER_VENDOR, list_usb_probes
 from harness.probe.pylink_lock import holder_of, lock_file, remove_if_stale
 from harness.probe.segments import load_segments, symbol_address
+from harness.virtual.native_build import jlink_library
 
 CODE = [Memory(name="code", kind="code", origin=0x1000, length=0x1000)]
 
@@ -118,6 +121,22 @@ def test_a_pylink_lock_of_a_process_that_does_not_hold_it_is_removed() -> None:
     assert remove_if_stale(5)
     assert not lock_file(5).exists()
     assert not remove_if_stale(5)
+
+
+@pytest.mark.usefixtures("pylink_locks")
+def test_a_stale_pylink_lock_that_cannot_be_removed_says_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    lock_file(8).write_text(f"{ended.pid}\n")
+
+    def locked(self: object, serial_no: int) -> None:
+        raise pylink().errors.JLinkException("J-Link is already open.")
+
+    monkeypatch.setattr("harness.probe.jlink_session.remove_if_stale", lambda serial: False)
+    monkeypatch.setattr(pylink().JLink, "open", locked)
+    with pytest.raises(BoardBusyError, match="process that has ended") as caught:
+        JLinkProbe(8, JLinkLibrary(jlink_library(), isolated=True)).open()
+    assert str(lock_file(8)) in caught.value.why and "remove the file" in caught.value.todo
 
 
 @pytest.mark.usefixtures("pylink_locks")
