@@ -22,8 +22,15 @@ def input_cases(inputs: Any, sizes: Sequence[int], dtypes: Sequence[str]) -> tup
         dtypes: element type of each model input.
 
     Raises:
-        SettingsError: an entry has another number of tensors, element type or size than the model.
+        SettingsError: the array is empty, or an entry has another number of tensors,
+            element type or size than the model.
     """
+    if isinstance(inputs, np.ndarray) and inputs.shape[:1] == (0,):
+        raise SettingsError(
+            f"The inputs are an array of shape {inputs.shape}: no inference at all.",
+            why="Zero bytes would be run in place of a data set that failed to load.",
+            todo="Give at least one, or `()` for one inference on zero bytes.",
+        )
     cases: list[Tensors] = []
     for number, case in enumerate(_sequence(inputs, "The inputs")):
         alone = len(sizes) == 1 and not isinstance(case, list | tuple)

@@ -40,6 +40,7 @@ def test_several_inputs_mix_arrays_and_bytes() -> None:
         (np.zeros((1, 4), np.float32), "float32"),
         (np.zeros((1, 5), np.int8), "5 bytes"),
         ([(b"abcd", b"x")], "2 input tensors"),
+        (np.zeros((0, 4), np.int8), "no inference at all"),
         (5, "int is no sequence"),
         (np.int8(5), "int8 is no sequence"),
     ],
