@@ -144,6 +144,15 @@ class ModelBuilder:
         self._codes: list[tuple[str, int]] = []
         self._tensors: list[dict[str, Any]] = []
         self._operators: list[dict[str, Any]] = []
+        self._name = "main"
+        self._children: list[ModelBuilder] = []
+
+    def child(self, name: str) -> ModelBuilder:
+        """A further subgraph of the same file, without inputs and outputs; the first one has index 1."""
+        made = ModelBuilder(self._description)
+        made._buffers, made._codes, made._name = self._buffers, self._codes, name
+        self._children.append(made)
+        return made
 
     def tensor(
         self,
@@ -156,8 +165,9 @@ class ModelBuilder:
         axis: int = 0,
         data: bytes | None = None,
         shape_signature: Sequence[int] | None = None,
+        variable: bool = False,
     ) -> int:
-        """Add a tensor; `data` makes it constant. Returns its index."""
+        """Add a tensor; `data` makes it constant, `variable` one that keeps its content. Returns its index."""
         number = len(self._tensors)
         quantization = None
         if scale is not None:
@@ -176,6 +186,7 @@ class ModelBuilder:
                 "name": name if name is not None else f"tensor_{number}",
                 "quantization": quantization,
                 "shape_signature": shape_signature,
+                "is_variable": True if variable else None,
             }
         )
         return number
@@ -208,18 +219,20 @@ class ModelBuilder:
             codes.append(
                 {"deprecated_builtin_code": min(number, 127), "version": version, "builtin_code": number or None}
             )
-        graph = {
-            "tensors": self._tensors,
-            "inputs": list(inputs),
-            "outputs": list(outputs),
-            "operators": self._operators,
-            "name": "main",
-        }
         model = {
             "version": 3,
             "operator_codes": codes,
-            "subgraphs": [graph],
+            "subgraphs": [self._graph(inputs, outputs), *(child._graph((), ()) for child in self._children)],
             "description": self._description,
             "buffers": self._buffers,
         }
         return serialise("Model", model)
+
+    def _graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> dict[str, Any]:
+        return {
+            "tensors": self._tensors,
+            "inputs": list(inputs),
+            "outputs": list(outputs),
+            "operators": self._operators,
+            "name": self._name,
+        }

@@ -7,61 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.model.writer import ModelBuilder
-
-Random = np.random.Generator
-ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-
-
-class Batch:
-    """Collects operators, each with inputs and outputs of its own."""
-
-    def __init__(self, draw: Random) -> None:
-        self.draw = draw
-        self.model = ModelBuilder("random operators")
-        self.inputs: list[int] = []
-        self.outputs: list[int] = []
-
-    def integer(self, low: int, high: int) -> int:
-        return int(self.draw.integers(low, high + 1))
-
-    def choice(self, items: Sequence[Any]) -> Any:
-        return items[self.integer(0, len(items) - 1)]
-
-    def zero(self) -> int:
-        return self.choice((0, -128, 127, self.integer(-128, 127)))
-
-    def scale(self, low: float = 1e-3, high: float = 0.2) -> float:
-        return float(np.float32(np.exp(self.draw.uniform(np.log(low), np.log(high)))))
-
-    def input(self, shape: Sequence[int], scale: float, zero: int) -> int:
-        self.inputs.append(self.model.tensor(shape, scale=scale, zero_point=zero))
-        return self.inputs[-1]
-
-    def output(self, shape: Sequence[int], scale: float, zero: int) -> int:
-        self.outputs.append(self.model.tensor(shape, scale=scale, zero_point=zero))
-        return self.outputs[-1]
-
-    def weights(self, shape: Sequence[int], axis: int | None, zero: int = 0) -> tuple[int, list[float]]:
-        data = self.draw.integers(-127, 128, shape, dtype=np.int8)
-        scales = [self.scale() for _ in range(1 if axis is None else shape[axis])]
-        points = [zero] * len(scales)
-        return self.model.tensor(shape, scale=scales, zero_point=points, axis=axis or 0, data=data.tobytes()), scales
-
-    def bias(
-        self, channels: int, input_scale: float, scales: Sequence[float], spread: float, *, always: bool = False
-    ) -> int:
-        """Absent one time in four."""
-        if not always and self.integer(0, 3) == 0:
-            return -1
-        data = np.round(self.draw.normal(0, spread, channels)).astype("<i4")
-        products = [input_scale * scale for scale in scales]
-        return self.model.tensor(
-            [channels], "int32", scale=products, zero_point=[0] * len(products), data=data.tobytes()
-        )
-
-    def finish(self) -> bytes:
-        return self.model.build(self.inputs, self.outputs)
+from tests.engines.batch import ACTIVATIONS, Batch
+from tests.engines.cases_elementwise import KINDS as ELEMENTWISE
+from tests.engines.cases_layout import KINDS as LAYOUT
 
 
 def _sum_spread(depth: int) -> float:
@@ -152,44 +100,21 @@ def max_pool_2d(b: Batch) -> None:
     _pool(b, "MAX_POOL_2D")
 
 
-def _shape(b: Batch, most: int = 4) -> list[int]:
-    return [b.integer(1, 7) for _ in range(b.integer(1, most))]
-
-
-def add(b: Batch) -> None:
-    shape = _shape(b)
-    scales = b.scale(), b.scale()
-    first, second = (b.input(shape, scale, b.zero()) for scale in scales)
-    if b.integer(0, 4) == 0:
-        second = first
-    y = b.output(shape, max(scales) * b.choice((0.5, 1.0, 2.0)), b.zero())
-    b.model.operator("ADD", [first, second], [y], fused_activation_function=b.choice(ACTIVATIONS))
-
-
 def softmax(b: Batch) -> None:
-    shape = [*_shape(b, 3), b.integer(1, 40)]
+    shape = [*b.shape(3), b.integer(1, 40)]
     x = b.input(shape, b.scale(1e-3, 1.0), b.zero())
     y = b.output(shape, 1 / 256, -128)
     b.model.operator("SOFTMAX", [x], [y], beta=b.choice((1.0, 1.0, 0.5, 2.0, 0.1)))
 
 
-def reshape(b: Batch) -> None:
-    shape = _shape(b)
-    target = b.choice(([int(np.prod(shape))], [1, *shape], [*shape[::-1]]))
-    scale, zero = b.scale(), b.zero()
-    x, y = b.input(shape, scale, zero), b.output(target, scale, zero)
-    new = b.model.tensor([len(target)], "int32", data=np.array(target, "<i4").tobytes())
-    b.model.operator("RESHAPE", [x, new], [y], new_shape=target)
-
-
 KINDS: Mapping[str, Callable[[Batch], None]] = {
-    "ADD": add,
+    **ELEMENTWISE,
+    **LAYOUT,
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "FULLY_CONNECTED": fully_connected,
     "MAX_POOL_2D": max_pool_2d,
-    "RESHAPE": reshape,
     "SOFTMAX": softmax,
 }
 """How to add one random operator of each kind."""
@@ -203,8 +128,11 @@ def batch(kind: str, seed: int, count: int) -> bytes:
     return b.finish()
 
 
-def random_inputs(sizes: Sequence[int], seed: int, count: int) -> list[tuple[bytes, ...]]:
-    """Input cases: uniform bytes, and, first, all equal, extremes, alternation and a ramp."""
+def random_inputs(sizes: Sequence[int], seed: int, count: int, dtypes: Sequence[str] = ()) -> list[tuple[bytes, ...]]:
+    """Input cases: uniform bytes, and, first, all equal, extremes, alternation and a ramp.
+
+    Inputs that `dtypes` calls float32 get normal numbers instead.
+    """
     draw = np.random.default_rng(seed)
     patterns: list[Callable[[int], bytes]] = [
         lambda n: bytes(n),
@@ -216,6 +144,14 @@ def random_inputs(sizes: Sequence[int], seed: int, count: int) -> list[tuple[byt
     cases = [tuple(pattern(size) for size in sizes) for pattern in patterns[:count]]
     while len(cases) < count:
         cases.append(tuple(draw.bytes(size) for size in sizes))
+    if "float32" in dtypes:
+        return [
+            tuple(
+                draw.normal(0, 3, len(data) // 4).astype("<f4").tobytes() if dtype == "float32" else data
+                for data, dtype in zip(case, dtypes, strict=True)
+            )
+            for case in cases
+        ]
     return cases
 
 

@@ -25,7 +25,8 @@ static void guard(void) {}
 
 static void put(const engine_buffer_t *buffers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (fwrite(buffers[i].data, 1, buffers[i].bytes, stdout) != buffers[i].bytes) {
+        if (buffers[i].bytes != 0 &&
+            fwrite(buffers[i].data, 1, buffers[i].bytes, stdout) != buffers[i].bytes) {
             exit(4);
         }
     }
@@ -49,8 +50,13 @@ int main(void) {
     if (engine_init() != 0) {
         return 2;
     }
+    const int reset_every = getenv("HOST_RESET") == NULL ? 0 : atoi(getenv("HOST_RESET"));
+
     guard();
-    for (;;) {
+    for (int number = 0;; number++) {
+        if (reset_every != 0 && number != 0 && number % reset_every == 0) {
+            engine_reset();
+        }
         for (uint32_t i = 0; i < info->input_count; i++) {
             if (fread(info->inputs[i].data, 1, info->inputs[i].bytes, stdin) != info->inputs[i].bytes) {
                 return i == 0 ? 0 : 3;

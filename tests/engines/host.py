@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.core.resources import data_dir
 from harness.engines.aot.emit import SOURCES, emit
 from harness.engines.aot.engine import AotEngine
-from harness.engines.aot.lowering import View
+from harness.engines.aot.lowering import Cell, Lowered, View, calls_of
 from harness.engines.aot.planner import ArenaPlan
 from harness.engines.base import EngineOptions
 from harness.model.load import read_model
@@ -51,9 +51,12 @@ class HostEngine:
     model: Model
     program: Path
 
-    def run(self, inputs: Sequence[Tensors]) -> list[Case]:
-        """Every operator's outputs for each inference, in one process, one after the other."""
-        blob = self._run(inputs, {})
+    def run(self, inputs: Sequence[Tensors], reset_every: int = 0) -> list[Case]:
+        """Every operator's outputs for each inference, in one process, one after the other.
+
+        `reset_every`: after how many inferences the state is reset; 0: never.
+        """
+        blob = self._run(inputs, {"HOST_RESET": str(reset_every)})
         tensors = self.model.tensors
         sizes = [[tensors[i].nbytes for i in op.outputs] for op in self.model.operators]
         sizes.append([tensors[i].nbytes for i in self.model.outputs])
@@ -134,19 +137,19 @@ def _write(model: Model, config: dict[str, str], out: Path) -> list[Path]:
 
 def _write_guarded(model: Model, config: dict[str, str], out: Path) -> list[Path]:
     options = EngineOptions(config)
-    lowered = AotEngine()._lower(model, options)
-    arena, ranges = _spaced(model, lowered)
-    emit(model, lowered, arena, options, "test", out)
+    lowered, cells = AotEngine()._lower(model, options)
+    arena, ranges = _spaced(model, lowered, cells)
+    emit(model, lowered, arena, options, "test", out, cells)
     first = arena.tensors[model.inputs[0]]
     rows = ",\n".join(f"    {{{start}, {size}}}" for start, size in ranges)
     (out / "host_ranges.h").write_text(
         f"#include <stddef.h>\n#define HOST_FIRST_INPUT {first}\n"
         f"static const size_t host_ranges[][2] = {{\n{rows},\n}};\n"
     )
-    return [KERNELS / name for name in sorted({step.kernel.source for step in lowered if not isinstance(step, View)})]
+    return [KERNELS / name for name in sorted({call.kernel.source for step in lowered for call in calls_of(step)})]
 
 
-def _spaced(model: Model, lowered: Sequence[object]) -> tuple[ArenaPlan, list[tuple[int, int]]]:
+def _spaced(model: Model, lowered: Sequence[Lowered], cells: Sequence[Cell]) -> tuple[ArenaPlan, list[tuple[int, int]]]:
     """An arena in which nothing is shared, with gaps around everything."""
     at = GUARD_BYTES
     ranges: list[tuple[int, int]] = []
@@ -163,5 +166,7 @@ def _spaced(model: Model, lowered: Sequence[object]) -> tuple[ArenaPlan, list[tu
     for index in (*model.inputs, *(i for op in model.operators for i in op.outputs)):
         source = views.get(index)
         tensors[index] = take(model.tensors[index].nbytes) if source is None else tensors[source]
-    scratch = {n: take(size) for n, step in enumerate(lowered) if (size := getattr(step, "scratch_bytes", 0))}
+    tensors |= {cell.key: take(len(cell.initial)) for cell in cells}
+    needs = [max((call.scratch_bytes for call in calls_of(step)), default=0) for step in lowered]
+    scratch = {number: take(size) for number, size in enumerate(needs) if size}
     return ArenaPlan(at, tensors, scratch, views), ranges

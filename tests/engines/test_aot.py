@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.errors import SettingsError, UnsupportedModelError
+from harness.core.errors import ModelError, SettingsError, UnsupportedModelError
 from harness.engines.aot.planner import ALIGNMENT, Block, place
 from harness.engines.aot.quant import activation_range, fixed_point
 from harness.engines.base import EngineOptions, get_engine
@@ -37,14 +37,14 @@ def refusal(data: bytes) -> UnsupportedModelError:
 def test_every_unsupported_operator_is_listed_at_once() -> None:
     model = ModelBuilder()
     x, y, z, s = (model.tensor([1, 4], scale=0.5) for _ in range(4))
-    model.operator("LOGISTIC", [x], [y])
+    model.operator("COS", [x], [y])
     model.operator("ADD", [x, y], [z], fused_activation_function="TANH")
-    model.operator("RESIZE_BILINEAR", [z], [s])
+    model.operator("SELECT_V2", [z], [s])
     said = refusal(model.build([x], [s])).why.splitlines()
     assert [line.split(":")[0] for line in said] == [
-        "operator 0 (LOGISTIC)",
+        "operator 0 (COS)",
         "operator 1 (ADD)",
-        "operator 2 (RESIZE_BILINEAR)",
+        "operator 2 (SELECT_V2)",
     ]
     assert "fused_activation_function is TANH" in said[1]
 
@@ -57,13 +57,27 @@ def test_a_float_model_is_called_one() -> None:
     assert "float model" in error.what and "Quantise" in error.todo
 
 
-def test_streaming_state_is_not_yet_supported() -> None:
+def test_state_that_cannot_be_initialised_is_named() -> None:
     model = ModelBuilder()
     x, y = (model.tensor([1, 4], scale=1 / 256, zero_point=-128) for _ in range(2))
     model.operator("CALL_ONCE", [], [], init_subgraph_index=1)
     model.operator("SOFTMAX", [x], [y], beta=1.0)
     error = refusal(model.build([x], [y]))
-    assert "streaming state" in error.what and "operator 0 (CALL_ONCE)" in error.why
+    assert "operator 0 (CALL_ONCE)" in error.why and "init_subgraph_index is 1" in error.why
+
+
+def test_graphs_run_once_may_only_assign_constants() -> None:
+    model = ModelBuilder()
+    init = model.child("init")
+    a, b = (init.tensor([1, 4], scale=1 / 256, zero_point=-128) for _ in range(2))
+    init.operator("SOFTMAX", [a], [b], beta=1.0)
+    x, y = (model.tensor([1, 4], scale=1 / 256, zero_point=-128) for _ in range(2))
+    model.operator("CALL_ONCE", [], [], init_subgraph_index=1)
+    model.operator("SOFTMAX", [x], [y], beta=1.0)
+    data = model.build([x], [y])
+    with pytest.raises(ModelError) as error:
+        get_engine("aot").check(read_model(data), PLAIN)
+    assert "graph 1" in error.value.why
 
 
 def softmax(**changes: Any) -> bytes:

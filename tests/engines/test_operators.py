@@ -46,7 +46,8 @@ def test_layers_equal_tflite_micro(kind: str, host_compiler: HostCompiler, tmp_p
         path = tmp_path / f"{kind}-{seed}.tflite"
         path.write_bytes(data)
         engine = host_compiler.engine(data, guarded=True, name=path.stem)
-        inputs = random_inputs([engine.model.tensors[i].nbytes for i in engine.model.inputs], seed, INPUTS)
+        tensors = [engine.model.tensors[i] for i in engine.model.inputs]
+        inputs = random_inputs([t.nbytes for t in tensors], seed, INPUTS, [t.dtype for t in tensors])
         names = [op.name for op in engine.model.operators]
         for case, want in zip(engine.run(inputs), reference_layers(path, inputs), strict=True):
             wrong += [f"seed {seed}: {text}" for text in differences(case.layers, want, names)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harness.engines.aot.carrays import array_literal
-from harness.engines.aot.lowering import Array, Call, ConstantTensor, Lowered, View
+from harness.engines.aot.lowering import Array, Call, Cell, ConstantTensor, Lowered, View, calls_of
 from harness.engines.aot.planner import ArenaPlan
 from harness.engines.base import EngineOptions
 from harness.model.types import Model, Tensor
@@ -19,14 +19,23 @@ SOURCES = ("engine_config.h", "model.c", "model_weights.c", "model_weights.h")
 _NOTE = "/* Generated from a model; do not edit. */\n"
 
 
+_CTYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t"}
+
+
 def emit(
-    model: Model, lowered: Sequence[Lowered], arena: ArenaPlan, options: EngineOptions, version: str, out: Path
+    model: Model,
+    lowered: Sequence[Lowered],
+    arena: ArenaPlan,
+    options: EngineOptions,
+    version: str,
+    out: Path,
+    cells: Sequence[Cell] = (),
 ) -> int:
     """Write `SOURCES` into a directory. Returns the bytes of constant data."""
-    constants = list(_constants(model, lowered, arena))
+    constants = [*_constants(model, lowered, arena), *map(_initial, filter(_content, cells))]
     texts = {
         "engine_config.h": _config_header(model, options),
-        "model.c": "".join(_model(model, lowered, arena, version)),
+        "model.c": "".join(_model(model, lowered, arena, version, cells)),
         "model_weights.c": _weights_source(constants),
         "model_weights.h": _weights_header(constants),
     }
@@ -41,22 +50,44 @@ def _constants(model: Model, lowered: Sequence[Lowered], arena: ArenaPlan) -> It
 
     def tensor(index: int) -> Iterator[Array]:
         index = arena.views.get(index, index)
-        data = model.tensors[index].data
-        if data is not None and index not in seen:
+        if index < len(model.tensors) and index not in seen and model.tensors[index].data is not None:
             seen.add(index)
-            yield Array(_tensor_name(index), "int8_t", np.frombuffer(data, np.int8))
+            yield _constant_array(model.tensors[index])
 
     for number, step in enumerate(lowered):
         if isinstance(step, View):
             yield from tensor(step.input)
-            continue
-        for value in _leaves(step.fields):
-            if isinstance(value, ConstantTensor):
-                yield from tensor(value.tensor)
-            elif isinstance(value, Array):
-                yield Array(f"op{number}_{value.name}", value.ctype, value.values)
-        for index in step.inputs:
-            yield from tensor(index)
+        for label, call in _labelled(number, step):
+            for value in _leaves(call.fields):
+                if isinstance(value, ConstantTensor):
+                    yield from tensor(value.tensor)
+                elif isinstance(value, Array):
+                    yield Array(f"{label}_{value.name}", value.ctype, value.values)
+            for index in call.inputs:
+                yield from tensor(index)
+
+
+def _constant_array(tensor: Tensor) -> Array:
+    # Floats are moved, never calculated with: words of their bytes are as good, and exact.
+    dtype = "int32" if tensor.dtype == "float32" else tensor.dtype if tensor.dtype in _CTYPES else "int8"
+    values = np.frombuffer(tensor.data or b"", np.dtype(dtype).newbyteorder("<"))
+    return Array(_tensor_name(tensor.index), _CTYPES[dtype], values)
+
+
+def _labelled(number: int, step: Lowered) -> Iterator[tuple[str, Call]]:
+    """The calls of an operator with the C names of their parameters."""
+    calls = calls_of(step)
+    for place, call in enumerate(calls):
+        yield f"op{number}" if len(calls) == 1 else f"op{number}_{place}", call
+
+
+def _content(cell: Cell) -> bool:
+    """Whether a cell begins with anything but one byte repeated."""
+    return len(set(cell.initial)) > 1
+
+
+def _initial(cell: Cell) -> Array:
+    return Array(f"initial{cell.key}", "int8_t", np.frombuffer(cell.initial, np.int8))
 
 
 def _leaves(fields: Mapping[str, Any]) -> Iterator[Any]:
@@ -110,22 +141,25 @@ def _weights_source(constants: Sequence[Array]) -> str:
     return "".join(parts)
 
 
-def _model(model: Model, lowered: Sequence[Lowered], arena: ArenaPlan, version: str) -> Iterator[str]:
-    headers = sorted({step.kernel.header for step in lowered if not isinstance(step, View)})
+def _model(
+    model: Model, lowered: Sequence[Lowered], arena: ArenaPlan, version: str, cells: Sequence[Cell]
+) -> Iterator[str]:
+    headers = sorted({call.kernel.header for step in lowered for call in calls_of(step)})
     yield _NOTE
-    yield '#include "engine.h"\n\n#include "engine_config.h"\n#include "model_weights.h"\n'
+    yield '#include "engine.h"\n\n#include <string.h>\n\n#include "engine_config.h"\n#include "model_weights.h"\n'
     yield from (f'#include "{header}"\n' for header in headers)
     yield f"\nstatic int8_t arena[{arena.nbytes}] ENGINE_ARENA;\n"
     for number, step in enumerate(lowered):
         yield "\n" + "".join(_operator(model, number, step, arena))
     yield "\n" + "".join(_tables(model, arena, version))
+    yield "\n" + "".join(_reset(cells, arena))
     yield _ENTRY_POINTS
 
 
-def _place(tensor: Tensor, arena: ArenaPlan) -> str:
-    if tensor.index in arena.tensors:
-        return f"arena + {arena.tensors[tensor.index]}"
-    return _tensor_name(arena.views.get(tensor.index, tensor.index))
+def _place(index: int, arena: ArenaPlan) -> str:
+    if index in arena.tensors:
+        return f"arena + {arena.tensors[index]}"
+    return _tensor_name(arena.views.get(index, index))
 
 
 def _operator(model: Model, number: int, step: Lowered, arena: ArenaPlan) -> Iterator[str]:
@@ -136,51 +170,62 @@ def _operator(model: Model, number: int, step: Lowered, arena: ArenaPlan) -> Ite
     ]
     macs = f", {operator.macs} MACs" if operator.macs else ""
     yield f"/* {number}: {operator.name}, {shapes[0]} to {shapes[1]}{macs}. */\n"
-    if isinstance(step, View):
-        yield f"static void run_{number}(void) {{\n    /* The output is the memory of the input. */\n}}\n"
+    if not calls_of(step):
+        why = "The output is the memory of the input." if isinstance(step, View) else "There is nothing left to do."
+        yield f"static void run_{number}(void) {{\n    /* {why} */\n}}\n"
         return
-    yield f"static const {step.kernel.struct} op{number} = {{\n"
-    yield from _fields(step.fields, number, 1)
-    yield f"}};\n\nstatic void run_{number}(void) {{\n"
-    yield f"    {step.kernel.function}({', '.join(_arguments(model, number, step, arena))});\n}}\n"
+    for label, call in _labelled(number, step):
+        yield f"static const {call.kernel.struct} {label} = {{\n"
+        yield from _fields(call.fields, label, 1)
+        yield "};\n\n"
+    yield f"static void run_{number}(void) {{\n"
+    for label, call in _labelled(number, step):
+        yield f"    {call.kernel.function}({', '.join(_arguments(number, label, call, arena))});\n"
+    yield "}\n"
 
 
-def _arguments(model: Model, number: int, step: Call, arena: ArenaPlan) -> Iterator[str]:
-    yield f"&op{number}"
-    for index in step.inputs:
-        yield _place(model.tensors[index], arena)
-    if step.kernel.takes_scratch:
-        yield f"arena + {arena.scratch[number]}" if step.scratch_bytes else "0"
-    for index in step.outputs:
-        yield _place(model.tensors[index], arena)
+def _arguments(number: int, label: str, call: Call, arena: ArenaPlan) -> Iterator[str]:
+    yield f"&{label}"
+    for index in call.inputs:
+        yield _place(index, arena)
+    if call.kernel.takes_scratch:
+        yield f"arena + {arena.scratch[number]}" if call.scratch_bytes else "0"
+    for index in call.outputs:
+        yield _place(index, arena)
 
 
-def _fields(fields: Mapping[str, Any], number: int, depth: int) -> Iterator[str]:
+def _fields(fields: Mapping[str, Any], label: str, depth: int) -> Iterator[str]:
     indent = "    " * depth
     for name, value in fields.items():
         if isinstance(value, Mapping):
             yield f"{indent}.{name} = {{\n"
-            yield from _fields(value, number, depth + 1)
+            yield from _fields(value, label, depth + 1)
             yield f"{indent}}},\n"
         elif isinstance(value, ConstantTensor):
             yield f"{indent}.{name} = {_tensor_name(value.tensor)},\n"
         elif isinstance(value, Array):
-            yield f"{indent}.{name} = op{number}_{value.name},\n"
+            yield f"{indent}.{name} = {label}_{value.name},\n"
+        elif isinstance(value, tuple):
+            yield f"{indent}.{name} = {{{', '.join(map(_number, value)) or '0'}}},\n"
         else:
-            yield f"{indent}.{name} = {int(value)},\n"
+            yield f"{indent}.{name} = {_number(value)},\n"
+
+
+def _number(value: int) -> str:
+    # The most negative 32-bit number is no literal of type int.
+    return "-2147483647 - 1" if value == -(1 << 31) else str(int(value))
 
 
 def _buffers(model: Model, name: str, indices: Sequence[int], arena: ArenaPlan) -> str:
-    items = []
-    for index in indices:
-        tensor = model.tensors[index]
-        cast = "" if tensor.index in arena.tensors else "(void *)"
-        items.append(f"{{{cast}{_wrapped(_place(tensor, arena), cast)}, {tensor.nbytes}}}")
+    items = [_buffer(model.tensors[index], arena) for index in indices] or ["{0, 0}"]
     return f"static const engine_buffer_t {name}[] = {{{', '.join(items)}}};\n"
 
 
-def _wrapped(place: str, cast: str) -> str:
-    return f"({place})" if cast and " " in place else place
+def _buffer(tensor: Tensor, arena: ArenaPlan) -> str:
+    if not tensor.nbytes:
+        return "{0, 0}"
+    cast = "" if tensor.index in arena.tensors else "(void *)"
+    return f"{{{cast}{_place(tensor.index, arena)}, {tensor.nbytes}}}"
 
 
 def _tables(model: Model, arena: ArenaPlan, version: str) -> Iterator[str]:
@@ -211,16 +256,31 @@ static const engine_info_t info = {{
 """
 
 
+def _reset(cells: Sequence[Cell], arena: ArenaPlan) -> Iterator[str]:
+    yield "void engine_reset(void) {\n"
+    for cell in cells:
+        start, size = arena.tensors[cell.key], len(cell.initial)
+        yield f"    /* {_comment(cell.name)} */\n"
+        if _content(cell):
+            yield f"    memcpy(arena + {start}, initial{cell.key}, {size});\n"
+        else:
+            yield f"    memset(arena + {start}, {cell.initial[0]}, {size});\n"
+    yield "}\n"
+
+
+def _comment(text: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_.-/ ") else "_" for c in text)[:60].replace("*/", "")
+
+
 _ENTRY_POINTS = """
 const engine_info_t *engine_info(void) {
     return &info;
 }
 
 int engine_init(void) {
+    engine_reset();
     return 0;
 }
-
-void engine_reset(void) {}
 
 int engine_invoke(const engine_observer_t *observer) {
     if (observer == 0) {

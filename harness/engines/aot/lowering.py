@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,6 +14,15 @@ from numpy.typing import NDArray
 from harness.model.types import Model, Operator, Tensor
 
 INT8_MIN, INT8_MAX = -128, 127
+RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "int8": (-128, 127),
+        "uint8": (0, 255),
+        "int16": (-32768, 32767),
+        "int32": (-(1 << 31), (1 << 31) - 1),
+    }
+)
+"""Stored values of the quantised types."""
 
 
 class RefusedError(Exception):
@@ -48,12 +58,14 @@ class ConstantTensor:
     tensor: int
 
 
-Value = int | Array | ConstantTensor | Mapping[str, Any]
+Value = int | Array | ConstantTensor | tuple[int, ...] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A C function, `void function(const struct *, const int8_t *inputs..., [int8_t *scratch,] int8_t *outputs...)`.
+
+    Kernels for other elements take `void *`.
 
     `header` and `source` are files of firmware/kernels.
     """
@@ -94,7 +106,26 @@ class View:
     output: int
 
 
-Lowered = Call | View
+@dataclass(frozen=True)
+class Steps:
+    """Several calls, one after the other; none for an operator that is done once code is generated."""
+
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Memory that keeps its content from one inference to the next: a resource variable or a variable tensor.
+
+    `key` stands for it among the tensor indices of calls; `initial` is its content after a reset.
+    """
+
+    key: int
+    name: str
+    initial: bytes
+
+
+Lowered = Call | View | Steps
 Lowering = Callable[["OpView", KernelConfig], Lowered]
 
 
@@ -109,9 +140,16 @@ class Affine:
 class OpView:
     """An operator with its tensors at hand; every accessor raises `RefusedError` when something does not fit."""
 
-    def __init__(self, model: Model, operator: Operator) -> None:
+    def __init__(self, model: Model, operator: Operator, cells: Mapping[int, Cell] | None = None) -> None:
         self.operator = operator
         self._tensors = model.tensors
+        self._cells = cells or {}
+
+    def cell(self, tensor: Tensor) -> Cell:
+        """The memory behind a variable tensor, or behind the handle of a resource variable."""
+        if tensor.index not in self._cells:
+            self.refuse(f"tensor {tensor.index} ({tensor.name}) is no variable")
+        return self._cells[tensor.index]
 
     def refuse(self, why: str) -> NoReturn:
         """Raise `RefusedError`."""
@@ -148,11 +186,21 @@ class OpView:
 
     def int8(self, *tensors: Tensor) -> None:
         """Check that tensors are int8 and not empty."""
+        self.types(("int8",), *tensors)
+
+    def types(self, allowed: tuple[str, ...], *tensors: Tensor) -> None:
+        """Check that tensors have one of the element types and are not empty."""
         for tensor in tensors:
-            if tensor.dtype != "int8":
-                self.refuse(f"tensor {tensor.index} ({tensor.name}) is {tensor.dtype}, not int8")
+            if tensor.dtype not in allowed:
+                self.refuse(f"tensor {tensor.index} ({tensor.name}) is {tensor.dtype}, not {' or '.join(allowed)}")
             if tensor.elements == 0:
                 self.refuse(f"tensor {tensor.index} ({tensor.name}) is empty")
+
+    def alike(self, *tensors: Tensor) -> None:
+        """Check that tensors have the element type of the first."""
+        for tensor in tensors[1:]:
+            if tensor.dtype != tensors[0].dtype:
+                self.refuse(f"tensor {tensor.index} ({tensor.name}) is {tensor.dtype}, not {tensors[0].dtype}")
 
     def shape4(self, tensor: Tensor, role: str) -> tuple[int, int, int, int]:
         """The extents of a tensor that must have four."""
@@ -171,16 +219,30 @@ class OpView:
         return quantization.scales
 
     def affine(self, tensor: Tensor, role: str) -> Affine:
-        """Quantisation of an int8 tensor as a whole."""
+        """Quantisation of an integer tensor as a whole."""
         scales = self.scales(tensor, role)
         quantization = tensor.quantization
         assert quantization is not None
         zero = quantization.zero_points[0]
         if len(scales) != 1:
             self.refuse(f"{role} has {len(scales)} scales; it must have one")
-        if not INT8_MIN <= zero <= INT8_MAX:
+        low, high = RANGES.get(tensor.dtype, (0, 0))
+        if not low <= zero <= high:
             self.refuse(f"{role} has the zero point {zero}")
         return Affine(scales[0], zero)
+
+    def integers(self, position: int, role: str) -> tuple[int, ...]:
+        """The values of an input that must be a constant of int32 or int64."""
+        tensor = self.input(position)
+        if tensor.dtype not in ("int32", "int64"):
+            self.refuse(f"{role} is {tensor.dtype}, not int32")
+        return tuple(int(value) for value in self.constant(tensor, role, tensor.dtype).reshape(-1))
+
+    def axis(self, value: int, rank: int) -> int:
+        """An axis counted from the front; negative ones count from the end."""
+        if not -rank <= value < rank:
+            self.refuse(f"axis {value} is not one of {rank}")
+        return value + rank if value < 0 else value
 
     def constant(self, tensor: Tensor, role: str, dtype: str) -> NDArray[Any]:
         """The values of a constant, in its shape."""
@@ -196,3 +258,10 @@ class OpView:
         if not 1 <= value <= most:
             self.refuse(f"option {name} is {value}")
         return int(value)
+
+
+def calls_of(step: Lowered) -> tuple[Call, ...]:
+    """The calls of an operator, in order."""
+    if isinstance(step, Call):
+        return (step,)
+    return step.calls if isinstance(step, Steps) else ()

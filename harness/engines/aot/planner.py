@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.engines.aot.lowering import Lowered, View
+from harness.engines.aot.lowering import Call, Cell, Lowered, View, calls_of
 from harness.model.types import Subgraph
 
 ALIGNMENT = 16
@@ -28,8 +28,8 @@ class Block:
 class ArenaPlan:
     """Where everything lies.
 
-    `tensors` gives each activation's offset in the arena by tensor index, `scratch` that of each operator's scratch;
-    `views` the tensor of which another one is a view, resolved to one that is no view.
+    `tensors` gives each activation's offset in the arena by tensor index, and each cell's by its key; `scratch` that of
+    each operator's scratch; `views` the tensor of which another one is a view, resolved to one that is no view.
     """
 
     nbytes: int
@@ -38,21 +38,18 @@ class ArenaPlan:
     views: Mapping[int, int]
 
 
-def plan_arena(graph: Subgraph, lowered: Sequence[Lowered]) -> ArenaPlan:
-    """Plan the arena of a graph. Constants take no part in it.
+def plan_arena(graph: Subgraph, lowered: Sequence[Lowered], cells: Iterable[Cell] = ()) -> ArenaPlan:
+    """Plan the arena of a graph. Constants take no part in it, cells keep their place throughout.
 
     An output stays until the end, an input is there before the first operator, everything else lives from the operator
     that computes it to the last that reads it.
     """
     views = _views(lowered)
-    blocks = _lifetimes(graph, lowered, views)
+    blocks = _lifetimes(graph, lowered, views, cells)
     shared = _share_in_place(lowered, views, blocks)
     tensors = sorted(blocks)
-    scratch = [
-        (number, step.scratch_bytes)
-        for number, step in enumerate(lowered)
-        if not isinstance(step, View) and step.scratch_bytes
-    ]
+    needs = [max((call.scratch_bytes for call in calls_of(step)), default=0) for step in lowered]
+    scratch = [(number, nbytes) for number, nbytes in enumerate(needs) if nbytes]
     pieces = [blocks[tensor] for tensor in tensors]
     pieces += [Block(nbytes, number, number) for number, nbytes in scratch]
     offsets, total = place(pieces)
@@ -101,11 +98,16 @@ def _views(lowered: Iterable[Lowered]) -> dict[int, int]:
     return views
 
 
-def _lifetimes(graph: Subgraph, lowered: Sequence[Lowered], views: Mapping[int, int]) -> dict[int, Block]:
-    blocks: dict[int, Block] = {}
+def _lifetimes(
+    graph: Subgraph, lowered: Sequence[Lowered], views: Mapping[int, int], cells: Iterable[Cell]
+) -> dict[int, Block]:
+    blocks = {cell.key: Block(len(cell.initial), -1, len(lowered)) for cell in cells}
+    fixed = frozenset(blocks)
 
     def use(tensor: int, when: int) -> None:
         owner = views.get(tensor, tensor)
+        if owner in fixed:
+            return
         facts = graph.tensors[owner]
         if facts.data is None:
             block = blocks.get(owner, Block(facts.nbytes, when, when))
@@ -114,9 +116,12 @@ def _lifetimes(graph: Subgraph, lowered: Sequence[Lowered], views: Mapping[int, 
     for tensor in graph.inputs:
         use(tensor, -1)
     for number, step in enumerate(lowered):
-        inputs, outputs = ((step.input,), (step.output,)) if isinstance(step, View) else (step.inputs, step.outputs)
-        for tensor in (*outputs, *inputs):
-            use(tensor, number)
+        if isinstance(step, View):
+            use(step.output, number)
+            use(step.input, number)
+        for call in calls_of(step):
+            for tensor in (*call.outputs, *call.inputs):
+                use(tensor, number)
     for tensor in graph.outputs:
         use(tensor, len(lowered))
     return blocks
@@ -126,13 +131,15 @@ def _share_in_place(lowered: Sequence[Lowered], views: Mapping[int, int], blocks
     """Let outputs take the memory of inputs nobody needs any more; removes their blocks, returns output -> owner."""
     shared: dict[int, int] = {}
     for number, step in enumerate(lowered):
-        if isinstance(step, View):
+        if not isinstance(step, Call):
             continue
         for candidate in step.in_place:
             owner = views.get(candidate, candidate)
             owner = shared.get(owner, owner)
             output = step.outputs[0]
-            if owner in blocks and blocks[owner].last == number and blocks[owner].nbytes == blocks[output].nbytes:
+            if output not in blocks or owner not in blocks:
+                continue
+            if blocks[owner].last == number and blocks[owner].nbytes >= blocks[output].nbytes:
                 blocks[owner] = replace(blocks[owner], last=blocks[output].last)
                 del blocks[output]
                 shared[output] = owner

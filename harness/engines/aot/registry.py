@@ -6,22 +6,51 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harness.engines.aot.lowering import Lowering
-from harness.engines.aot.ops.add import add
+from harness.engines.aot.ops import binary, layout, quantise, tables, variables
 from harness.engines.aot.ops.conv import conv_2d, depthwise_conv_2d
 from harness.engines.aot.ops.dense import fully_connected
 from harness.engines.aot.ops.pool import average_pool_2d, max_pool_2d
-from harness.engines.aot.ops.reshape import reshape
 from harness.engines.aot.ops.softmax import softmax
 
 LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
     {
-        "ADD": add,
+        "ADD": binary.add,
+        "ASSIGN_VARIABLE": variables.assign_variable,
         "AVERAGE_POOL_2D": average_pool_2d,
+        "CALL_ONCE": variables.call_once,
+        "CONCATENATION": layout.concatenation,
         "CONV_2D": conv_2d,
         "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+        "DEQUANTIZE": quantise.dequantize,
+        "EXPAND_DIMS": layout.reshape,
         "FULLY_CONNECTED": fully_connected,
+        "GATHER": layout.gather,
+        "HARD_SWISH": tables.hard_swish,
+        "LEAKY_RELU": tables.leaky_relu,
+        "LOGISTIC": tables.logistic_,
+        "MAXIMUM": binary.maximum,
         "MAX_POOL_2D": max_pool_2d,
-        "RESHAPE": reshape,
+        "MINIMUM": binary.minimum,
+        "MUL": binary.mul,
+        "PACK": layout.pack,
+        "PAD": layout.pad,
+        "PADV2": layout.padv2,
+        "QUANTIZE": quantise.quantize,
+        "READ_VARIABLE": variables.read_variable,
+        "RELU": tables.relu,
+        "RELU6": tables.relu6,
+        "RESHAPE": layout.reshape,
+        "RESIZE_NEAREST_NEIGHBOR": layout.resize_nearest_neighbor,
+        "SLICE": layout.slice_,
         "SOFTMAX": softmax,
+        "SPLIT": layout.split,
+        "SPLIT_V": layout.split_v,
+        "SQUEEZE": layout.reshape,
+        "STRIDED_SLICE": layout.strided_slice,
+        "SUB": binary.sub,
+        "TANH": tables.tanh_,
+        "TRANSPOSE": layout.transpose,
+        "UNPACK": layout.unpack,
+        "VAR_HANDLE": variables.var_handle,
     }
 )

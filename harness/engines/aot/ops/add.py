@@ -1,8 +1,8 @@
-"""ADD."""
+"""ADD of tensors of the same shape, the common case."""
 
 from __future__ import annotations
 
-from harness.engines.aot.lowering import Affine, Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.lowering import Affine, Call, Kernel, OpView
 from harness.engines.aot.ops.weighted import output_range
 from harness.engines.aot.quant import fixed_point
 
@@ -11,17 +11,14 @@ HEADROOM = 20
 """Bits an operand is moved up before it is scaled, as in the kernel."""
 
 
-def add(op: OpView, config: KernelConfig) -> Call:
-    """ADD of two tensors of the same shape."""
-    op.counts((2,))
+def add_same_shape(op: OpView) -> Call:
+    """ADD of two int8 tensors of the same shape."""
     a, b, y = op.input(0), op.input(1), op.output()
     op.int8(a, b, y)
-    if not a.shape == b.shape == y.shape:
-        op.refuse(f"it broadcasts {list(a.shape)} and {list(b.shape)} to {list(y.shape)}, which is not supported")
     first, second, target = (op.affine(t, role) for t, role in ((a, "input 0"), (b, "input 1"), (y, "the output")))
     twice = 2 * max(first.scale, second.scale)
     back = twice / ((1 << HEADROOM) * target.scale)
-    if back >= 1:
+    if not back < 1:
         op.refuse("the output's scale is too small for those of the inputs")
     return Call(
         kernel=ADD,

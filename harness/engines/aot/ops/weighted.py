@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.engines.aot.lowering import INT8_MAX, INT8_MIN, Affine, Array, OpView
+from harness.engines.aot.lowering import INT8_MAX, INT8_MIN, RANGES, Affine, Array, OpView
 from harness.engines.aot.quant import activation_range, fixed_points
 from harness.model.types import Tensor
 
@@ -67,8 +67,9 @@ def factors(op: OpView, real: Sequence[float]) -> dict[str, Any]:
 def output_range(op: OpView, output: Affine) -> Mapping[str, int]:
     """Fields `low` and `high` of the operator's fused activation."""
     activation = op.option("fused_activation_function")
+    least, most = RANGES[op.output().dtype]
     try:
-        low, high = activation_range(activation, output.scale, output.zero, INT8_MIN, INT8_MAX)
+        low, high = activation_range(activation, output.scale, output.zero, least, most)
     except KeyError:
         op.refuse(f"option fused_activation_function is {activation}")
     if low > high:

@@ -1,0 +1,206 @@
+"""Functions of one 8-bit element. Each becomes a table, computed here with the arithmetic of TensorFlow Lite's kernels.
+
+Profile `litert-ref` differs in LOGISTIC and TANH, whose int8 tables LiteRT fills with float arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from harness.engines.aot.fixed import divide_by_power, high_mul, logistic, scale, tanh
+from harness.engines.aot.lowering import RANGES, Affine, Array, Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.quant import fixed_point, round_half_away
+from harness.model.types import Tensor
+
+_WIDTHS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "float32": 32}
+_CTYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float32": "int32_t"}
+FUNCTIONS = {
+    width: Kernel(f"nn_table_{width}", "nn_table_t", "nn_table.h", "nn_table.c") for width in set(_WIDTHS.values())
+}
+INTEGER_BITS = 4
+"""Of the inputs of LOGISTIC and TANH in fixed point."""
+
+
+def table_call(op: OpView, function: Callable[[int], float]) -> Call:
+    """The operator as a look-up: `function` gives the stored output of a stored input."""
+    x, y = op.input(0), op.output()
+    low, high = RANGES[x.dtype]
+    values = np.zeros(256, np.dtype(y.dtype))
+    for stored in range(low, high + 1):
+        values[stored & 255] = function(stored)
+    width = _WIDTHS[y.dtype]
+    return Call(
+        kernel=FUNCTIONS[width],
+        fields={
+            "count": x.elements,
+            "table": Array("table", _CTYPES[y.dtype], values.view(np.int32) if y.dtype == "float32" else values),
+        },
+        inputs=(x.index,),
+        outputs=(y.index,),
+        in_place=(x.index,) if width == 8 else (),
+    )
+
+
+def _one_to_one(op: OpView) -> tuple[Tensor, Tensor]:
+    op.counts((1,))
+    x, y = op.input(0), op.output()
+    if x.elements != y.elements:
+        op.refuse(f"it brings shape {list(x.shape)} to {list(y.shape)}")
+    return x, y
+
+
+def _int8_function(op: OpView) -> tuple[Affine, Affine]:
+    x, y = _one_to_one(op)
+    op.int8(x, y)
+    return op.affine(x, "the input"), op.affine(y, "the output")
+
+
+def _clamp8(value: int, low: int = -128) -> int:
+    return max(low, min(value, 127))
+
+
+def _ratio(source: Affine, target: Affine, factor: float = 1.0) -> float:
+    """In single precision, as TFLite does."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(np.float32(source.scale) * np.float32(factor)) / np.float32(target.scale))
+
+
+def _fixed(op: OpView, factor: float) -> tuple[int, int]:
+    if not math.isfinite(factor) or factor >= 1 << 30:
+        op.refuse("the output's scale is too small for that of the input")
+    return fixed_point(factor)
+
+
+def relu(op: OpView, config: KernelConfig) -> Call:
+    """RELU: to the output's scale, and not below 0."""
+    source, target = _int8_function(op)
+    factor = _fixed(op, _ratio(source, target))
+    return table_call(op, lambda v: _clamp8(target.zero + scale(v - source.zero, *factor), max(-128, target.zero)))
+
+
+def relu6(op: OpView, config: KernelConfig) -> Call:
+    """RELU6: between the stored values of 0 and 6; both tensors have the input's quantisation."""
+    source, target = _int8_function(op)
+    if source != target:
+        op.refuse("input and output have different quantisation")
+    six = source.zero + round_half_away(min(float(np.float32(6.0) / np.float32(source.scale)), 1e9))
+    six = max(-128, min(six, 127))
+    return table_call(op, lambda v: min(six, max(v, source.zero)))
+
+
+def leaky_relu(op: OpView, config: KernelConfig) -> Call:
+    """LEAKY_RELU."""
+    source, target = _int8_function(op)
+    alpha = op.option("alpha")
+    if not math.isfinite(alpha):
+        op.refuse(f"option alpha is {alpha}")
+    same = _fixed(op, _ratio(source, target))
+    below = _fixed(op, abs(_ratio(source, target, alpha)))
+    below = (below[0] if alpha >= 0 else -below[0], below[1])
+
+    def function(stored: int) -> int:
+        value = stored - source.zero
+        return _clamp8(target.zero + scale(value, *(same if value >= 0 else below)))
+
+    return table_call(op, function)
+
+
+def _float_function(op: OpView, source: Affine, target: Affine, function: Callable[[float], float]) -> Call:
+    inverse = np.float32(1.0) / np.float32(target.scale)
+
+    def stored(value: int) -> int:
+        real = np.float32(source.scale) * np.float32(value - source.zero)
+        result = np.float32(function(float(real))) * inverse
+        return _clamp8(round_half_away(float(result)) + target.zero)
+
+    return table_call(op, stored)
+
+
+def _sigmoid(value: float) -> float:
+    exponential = np.float32(math.exp(min(-value, 700.0)))
+    return float(np.float32(1.0) / (np.float32(1.0) + exponential))
+
+
+def _unit_output(op: OpView, target: Affine, scale_: float, zero: int) -> None:
+    if target.scale != scale_ or target.zero != zero:
+        op.refuse(f"the output has scale {target.scale} and zero point {target.zero}; it must be {scale_} and {zero}")
+
+
+def _saturating(op: OpView, source: Affine, function: Callable[[int], int], ends: tuple[int, int]) -> Call:
+    """A function of the input in Q4.27; inputs whose magnitude is beyond what that holds give one of the ends."""
+    multiplier, shift = _fixed(op, min(source.scale * (1 << (31 - INTEGER_BITS)), float(1 << 21)))
+    if source.scale * (1 << (31 - INTEGER_BITS)) >= 1 << 31:
+        op.refuse(f"the input has scale {source.scale}")
+    multiplier, shift = fixed_point(source.scale * (1 << (31 - INTEGER_BITS)))
+    radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / (1 << max(shift, 0)))
+
+    def stored(value: int) -> int:
+        centred = value - source.zero
+        if centred <= -radius:
+            return ends[0]
+        if centred >= radius:
+            return ends[1]
+        return function(scale(centred, multiplier, shift))
+
+    return table_call(op, stored)
+
+
+def logistic_(op: OpView, config: KernelConfig) -> Call:
+    """LOGISTIC; the output has scale 1/256 and zero point -128."""
+    source, target = _int8_function(op)
+    _unit_output(op, target, 1 / 256, -128)
+    if config.rounding == "litert-ref":
+        return _float_function(op, source, target, _sigmoid)
+    return _saturating(
+        op, source, lambda v: min(divide_by_power(logistic(v, INTEGER_BITS), 23), 255) - 128, (-128, 127)
+    )
+
+
+def tanh_(op: OpView, config: KernelConfig) -> Call:
+    """TANH; the output has scale 1/128 and zero point 0."""
+    source, target = _int8_function(op)
+    _unit_output(op, target, 1 / 128, 0)
+    if config.rounding == "litert-ref":
+        return _float_function(op, source, target, math.tanh)
+    return _saturating(op, source, lambda v: _clamp8(divide_by_power(tanh(v, INTEGER_BITS), 24)), (-128, 127))
+
+
+def _half(multiplier: int) -> int:
+    """A 32-bit multiplier in 16 bits, rounded."""
+    return (1 << 15) - 1 if multiplier >= (1 << 31) - 1 - (1 << 15) else (multiplier + (1 << 15)) >> 16
+
+
+def _saturate16(value: int) -> int:
+    return max(-32768, min(value, 32767))
+
+
+def hard_swish(op: OpView, config: KernelConfig) -> Call:
+    """HARD_SWISH: x * min(max(x + 3, 0), 6) / 6, in 16-bit fixed point."""
+    source, target = _int8_function(op)
+    finer = np.float32(source.scale) * np.float32(1 / 128)
+    out_multiplier, out_exponent = _fixed(op, float(finer / np.float32(target.scale)))
+    relu_multiplier, relu_exponent = _fixed(op, float(finer / np.float32(3.0 / 32768.0)))
+    if out_exponent > 0:
+        op.refuse("the output's scale is too small for that of the input")
+    out_half, relu_half = _half(out_multiplier), _half(relu_multiplier)
+
+    def stored(value: int) -> int:
+        fine = (value - source.zero) << 7
+        straight = high_mul(fine, out_half, 16)
+        gate = fine
+        if relu_exponent > 0:
+            gate = _saturate16(gate << (relu_exponent - 1))
+        gate = high_mul(gate, relu_half, 16)
+        if relu_exponent > 0:
+            gate = _saturate16(gate << 1)
+        if relu_exponent < 0:
+            gate = divide_by_power(gate, -relu_exponent)
+        gate = (gate + (1 << 15)) >> 1
+        product = gate * straight
+        high = product >> 15 if product >= 0 else -(-product >> 15)
+        return _clamp8(divide_by_power(high, -out_exponent) + target.zero)
+
+    return table_call(op, stored)
