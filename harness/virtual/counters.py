@@ -56,13 +56,14 @@ def instruction_kinds() -> tuple[str, ...]:
     return tuple(re.findall(r'^    X\(\w+, "(\w+)"', (SOURCES / "kinds.h").read_text("utf-8"), re.MULTILINE))
 
 
-def plugin_args(board: BoardType, pages_file: Path, *, summary: Path | None = None) -> str:
+def plugin_args(board: BoardType, pages_file: Path, *, summary: Path | None = None, events: Path | None = None) -> str:
     """What follows the plugin's path in QEMU's `-plugin` argument.
 
     Args:
         board: an emulated board type.
         pages_file: where the launcher writes the pages' addresses inside the emulator before the core starts.
         summary: when given, all raw counts are written there as the emulator ends.
+        events: when given, edges of the gate and energy while it is high are logged there, see `ppk2_signal`.
 
     Raises:
         BoardDescriptorError: the board is not emulated, or a cost table names an unknown kind of instruction.
@@ -80,6 +81,8 @@ def plugin_args(board: BoardType, pages_file: Path, *, summary: Path | None = No
     options.append("pages=" + str(pages_file).replace(",", ",,"))
     if summary is not None:
         options.append("summary=" + str(summary).replace(",", ",,"))
+    if events is not None:
+        options.append("events=" + str(events).replace(",", ",,"))
     return ",".join(options)
 
 

@@ -4,7 +4,8 @@
 
 Prints `ready <pty>` when it can be opened. It sends 100,000 samples a wall second while measuring. A reader that is
 late loses nothing: what the pty does not take waits here. Windows that end while nobody measures are played once
-somebody does, after a while of idle; a stop forgets those that are left. It runs until it is killed; its owner starts it guarded.
+somebody does, after a while of idle; a stop forgets those that are left. It runs until it is killed; its owner starts
+it guarded.
 """
 
 from __future__ import annotations

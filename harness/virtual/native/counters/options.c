@@ -107,6 +107,10 @@ static bool read_option(options_t *options, const char *key, const char *value) 
         options->summary_file = value;
         return true;
     }
+    if (strcmp(key, "events") == 0) {
+        options->events_file = value;
+        return true;
+    }
     if (strcmp(key, "access") == 0) {
         return read_range(value, &options->access);
     }

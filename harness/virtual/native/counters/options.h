@@ -8,6 +8,7 @@
  *   cost.KIND, cost.branch_taken, cost.condition_failed, cost.word, cost.miss=CYCLES      cost.default=CYCLES
  *   fj.KIND, ..., fj.cycle=FEMTOJOULES fj.default=FEMTOJOULES summary=FILE                 all slots and
  * quantities, written when the emulator ends
+ *   events=FILE                  gate edges and energy, see gatelog.h
  *
  * A default must come before what it is the default of.
  */
@@ -23,6 +24,7 @@
 typedef struct options {
     const char *pages_file;
     const char *summary_file;
+    const char *events_file;
     address_range_t access;
     unsigned pmu_counters;
     uint32_t cache_size, cache_line, cache_ways;

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "counters.h"
 #include "decode.h"
+#include "gatelog.h"
 #include "host.h"
 #include "itblocks.h"
 #include "options.h"
@@ -47,6 +48,7 @@ static void fail(const char *what, const char *detail) {
 static void on_block(unsigned cpu, void *data) {
     (void)cpu;
     branch_resolve((uint32_t)(uintptr_t)data);
+    gatelog_block();
 }
 
 static inline void count_unaligned(uint64_t address, const void *data) {
@@ -147,6 +149,11 @@ static void on_empty_caches(unsigned cpu, void *data) {
     cache_empty();
 }
 
+static void on_gate(unsigned cpu, void *data) {
+    (void)cpu;
+    gatelog_edge(data != NULL);
+}
+
 static void watch_memory(host_insn_t *insn, const decoded_t *decoded, bool conditional, bool access_code) {
     const uint32_t flags = kind_flags(decoded->kind);
     host_access_fn read = on_read, write = on_write;
@@ -222,6 +229,9 @@ void plugin_translate(host_block_t *block) {
         if (halfwords[0] == HINT_EMPTY_CACHES && decoded.kind == KIND_HINT) {
             host_on_exec(insn, on_empty_caches, NULL);
         }
+        if (halfwords[0] == HINT_GATE_HIGH || halfwords[0] == HINT_GATE_LOW) {
+            host_on_exec(insn, on_gate, halfwords[0] == HINT_GATE_HIGH ? &options : NULL);
+        }
         address = behind;
     }
     it_end(&walk, address);
@@ -236,6 +246,10 @@ bool plugin_start(int argc, char **argv) {
     }
     if (pages_placed() && options.pages_file == NULL) {
         fail("pages are placed, but no file tells where they lie (option pages)", NULL);
+        return false;
+    }
+    if (options.events_file != NULL && !gatelog_open(options.events_file)) {
+        fail("the gate log cannot be written", options.events_file);
         return false;
     }
     counters_prepare(&options.cycles, &options.energy, options.cache_line / options.bus_bytes);
