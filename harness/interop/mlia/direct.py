@@ -102,16 +102,8 @@ class Direct:
         return any(self.blocked_at[index] & ~own for index in bits(own & self.blocked_any))
 
     def _touching(self, needed: int) -> list[str]:
-        found: dict[str, None] = {}
-        left = needed
-        while left:
-            index = (left & -left).bit_length() - 1
-            left &= left - 1
-            for origin in self.owners[index]:
-                if origin not in found:
-                    found[origin] = None
-                    left &= ~self.scene.leaves[origin] if len(self.owners[index]) == 1 else left
-        return list(found)
+        owners = self.owners
+        return list(dict.fromkeys(origin for index in bits(needed) for origin in owners[index]))
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,18 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 MAX_SAFE_INTEGER = 2**53 - 1
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 Metric = Mapping[str, Any]
 Identity = tuple[str, str, str]
 
 
 def canonical(value: Any) -> str:
     """Key-sorted compact JSON, the form that equality of figures is decided on."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _ENCODE(value) if value else json.dumps(value)
 
 
 def metric_fields(metric: Metric) -> dict[str, Any]:
@@ -27,7 +29,8 @@ def metric_fields(metric: Metric) -> dict[str, Any]:
 
 def identity(metric: Metric) -> Identity:
     """What makes two metrics the same quantity: name, unit, qualifiers."""
-    return metric["name"], metric["unit"], canonical(metric.get("qualifiers") or {})
+    qualifiers = metric.get("qualifiers")
+    return metric["name"], metric["unit"], canonical(qualifiers) if qualifiers else "{}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,12 @@ class Figures:
     """All figures of one entity: groups by the canonical form of their qualifiers. `key` decides equality."""
 
     groups: Mapping[str, Group]
-    key: str
+
+    @cached_property
+    def key(self) -> str:
+        """Canonical form of the groups."""
+        groups = self.groups
+        return canonical([[q, [groups[q].metrics[name] for name in sorted(groups[q].metrics)]] for q in sorted(groups)])
 
     def breakdowns(self, entity_id: str) -> list[dict[str, Any]]:
         """As breakdowns of an entity, in canonical order, without ids."""
@@ -60,11 +68,6 @@ class Figures:
         return out
 
 
-def _make(groups: Mapping[str, Group]) -> Figures:
-    key = canonical([[q, [groups[q].metrics[name] for name in sorted(groups[q].metrics)]] for q in sorted(groups)])
-    return Figures(groups, key)
-
-
 def extract(breakdowns: Iterable[Mapping[str, Any]]) -> Figures | None:
     """The figures of one entity's breakdowns; None when they are empty or contradict each other."""
     groups: dict[str, Group] = {}
@@ -72,15 +75,17 @@ def extract(breakdowns: Iterable[Mapping[str, Any]]) -> Figures | None:
         metrics: dict[Identity, Metric] = {}
         for raw in breakdown["metrics"]:
             metric = metric_fields(raw)
-            if canonical(metrics.setdefault(identity(metric), metric)) != canonical(metric):
+            known = metrics.setdefault(identity(metric), metric)
+            if known is not metric and canonical(known) != canonical(metric):
                 return None
         if not metrics:
             return None
         qualifiers = breakdown.get("qualifiers") or {}
         group = Group(qualifiers, metrics)
-        if groups.setdefault(canonical(qualifiers), group).metrics != metrics:
+        other = groups.setdefault(canonical(qualifiers), group)
+        if other is not group and other.metrics != metrics:
             return None
-    return _make(groups) if groups else None
+    return Figures(groups) if groups else None
 
 
 def _samples(metrics: Sequence[Metric]) -> tuple[int | None, str]:
@@ -142,16 +147,14 @@ def combine(parts: Sequence[Figures]) -> tuple[Figures | None, list[Dropped]]:
         return parts[0], []
     dropped: list[Dropped] = []
     groups: dict[str, Group] = {}
-    for key in sorted({name for part in parts for name in part.groups}):
-        having = [part.groups[key] for part in parts if key in part.groups]
-        names = sorted({name for group in having for name in group.metrics})
+    for key, having in _columns(part.groups for part in parts).items():
+        by_name = _columns(group.metrics for group in having)
         if len(having) < len(parts):
             reason = "not every contributor has a breakdown with these qualifiers"
-            dropped += [Dropped(name, unit, reason) for name, unit, _ in names]
+            dropped += [Dropped(name, unit, reason) for name, unit, _ in by_name]
             continue
         metrics: dict[Identity, Metric] = {}
-        for name in names:
-            columns = [group.metrics[name] for group in having if name in group.metrics]
+        for name, columns in by_name.items():
             if len(columns) < len(parts):
                 dropped.append(
                     Dropped(name[0], name[1], "not every contributor has it with this unit and these qualifiers")
@@ -164,4 +167,16 @@ def combine(parts: Sequence[Figures]) -> tuple[Figures | None, list[Dropped]]:
                 metrics[name] = total
         if metrics:
             groups[key] = Group(having[0].qualifiers, metrics)
-    return (_make(groups) if groups else None), dropped
+    return (Figures(groups) if groups else None), sorted(dropped, key=lambda item: (item.name, item.unit, item.reason))
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def _columns(parts: Iterable[Mapping[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    out: dict[_Key, list[_Value]] = {}
+    for part in parts:
+        for key, value in part.items():
+            out.setdefault(key, []).append(value)
+    return out

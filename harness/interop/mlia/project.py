@@ -6,6 +6,7 @@ reference leaves out: which origins a figure stands on, which leaves nobody meas
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,11 @@ class Projection:
 def _deduplicated(breakdowns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     seen: set[str] = set()
     out: list[Mapping[str, Any]] = []
+    count = Counter(item["entity_id"] for item in breakdowns)
     for item in breakdowns:
+        if count[item["entity_id"]] == 1:
+            out.append(item)
+            continue
         metrics = sorted(canonical(metric_fields(metric)) for metric in item["metrics"])
         mark = canonical([item["entity_id"], item.get("id"), item.get("qualifiers") or {}, metrics])
         if mark not in seen:
