@@ -1,8 +1,7 @@
 """kill -9 of pytest, of QEMU and of the compiler at random moments of the digits suite.
 
 After each: every visible bundle verifies, no process is left after 2 s, the next lease of a board takes at most 5 s.
- Arguments: how many moments for each victim (default 20), a
-seed, and victims (default all three).
+Arguments: how many moments for each victim (default 20), a seed, and victims (default all three).
 """
 
 from __future__ import annotations
