@@ -46,6 +46,8 @@ OPTIONS: tuple[Option, ...] = (
         "bundle, store of approved baselines, or directory of bundles, to compare with instead of a second boot",
         "PATH",
     ),
+    Option("base", "text", "directory or git ref of the firmware to compare with, in pairs of runs", "REF|PATH"),
+    Option("seed", "text", "seed of the order in pairs of runs (default: drawn)", "N"),
     Option("out", "text", "directory for bundles (default: hil-results)", "DIR"),
     Option("deadline", "list", "set the deadline of one phase (repeatable)", "PHASE=SECONDS"),
     Option("strict", "flag", "a test without a matching board is an error, not a skip"),

@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import pytest
 
-from harness.core.errors import INFRASTRUCTURE, HarnessError, RegressionFailed
+from harness.core.errors import INFRASTRUCTURE, HarnessError, InconclusiveVerdict, RegressionFailed
 
-HilClass = Literal["passed", "regression", "outputs", "infrastructure", "blocked", "usage", "failed", "skipped"]
+HilClass = Literal[
+    "passed", "regression", "inconclusive", "outputs", "infrastructure", "blocked", "usage", "failed", "skipped"
+]
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 """Per test: board, source, bundle paths, verdicts, target log; filled by fixtures, read by the report hook."""
@@ -44,6 +46,8 @@ def classify(error: BaseException) -> HilClass:
         return "blocked"
     if isinstance(error, RegressionFailed):
         return "regression"
+    if isinstance(error, InconclusiveVerdict):
+        return "inconclusive"
     if isinstance(error, pytest.UsageError):
         return "usage"
     if isinstance(error, HarnessError):

@@ -15,6 +15,7 @@ from harness.core.strict_json import pretty
 SCHEMA = "harness.session-summary"
 COUNTED = {
     "regression": "regressions",
+    "inconclusive": "inconclusive",
     "outputs": "output mismatches",
     "infrastructure": "infrastructure faults",
     "blocked": "blocked tests",
@@ -41,7 +42,11 @@ def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, A
             cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
             terminal.write_line("  ".join([*cells, row[-1]]).rstrip())
     tally = counts(records)
-    text = ", ".join(f"{tally[name]} {label}" for name, label in COUNTED.items() if name != "usage" or tally[name])
+    text = ", ".join(
+        f"{tally[name]} {label}"
+        for name, label in COUNTED.items()
+        if name not in ("usage", "inconclusive") or tally[name]
+    )
     terminal.write_line(f"{len(records)} tests on boards: {text}")
 
 

@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.errors import RegressionFailed
+from harness.core.errors import InconclusiveVerdict, RegressionFailed
 
 if TYPE_CHECKING:
     from harness.judge.compare import CompareOutcome
+    from harness.judge.paired import PairedOutcome
 
 
 @dataclass(frozen=True)
 class JudgedPair:
     """What a profile says of one pair of bundles.
 
-    `status` is pass, warn, fail, skip or none. In a boolean context it is true for pass and warn only: skip and none
-    judged nothing. `on_false` is told the file and line that asked and got a failed verdict.
+    `status` is one of `harness.judge.status.STATUSES`, which says which are true in a boolean context: skip and none
+    judged nothing. `on_false` is told the file and line that asked and got a failed or inconclusive verdict.
     """
 
-    outcome: CompareOutcome
+    outcome: CompareOutcome | PairedOutcome
     baseline: Path
     candidate: Path
     on_false: Callable[[str, int], None]
@@ -38,8 +39,8 @@ class JudgedPair:
         return tuple(self.outcome.changed_layers)
 
     def __bool__(self) -> bool:
-        good = self.status in ("pass", "warn")
-        if self.status == "fail":
+        good = bool(self.outcome)
+        if self.status in ("fail", "inconclusive"):
             asker = sys._getframe(1)
             self.on_false(asker.f_code.co_filename, asker.f_lineno)
         return good
@@ -49,11 +50,13 @@ class JudgedPair:
 
         Raises:
             RegressionFailed: the verdict failed.
+            InconclusiveVerdict: neither pass nor fail is sure.
             AssertionError: nothing was judged.
         """
         if self:
             return self
-        raise (RegressionFailed if self.status == "fail" else AssertionError)(self.explain())
+        kinds: dict[str, type[AssertionError]] = {"fail": RegressionFailed, "inconclusive": InconclusiveVerdict}
+        raise kinds.get(self.status, AssertionError)(self.explain())
 
     def explain(self) -> str:
         """The verdict as text: one line per judged metric, then what changed."""
