@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from harness.core.errors import BoardBusyError, HarnessError, ProbeError
 from harness.probe.base import Capability, ProbeFacts
 from harness.probe.library import JLinkLibrary, LibraryPool, pylink, shared_pool
-from harness.probe.pylink_lock import holder_ended, holder_of, lock_file, remove_if_stale
+from harness.probe.pylink_lock import holder_ended, holder_of, lock_file, release_lock, remove_if_stale
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,12 +69,14 @@ class JLinkSession:
             return
         remove_if_stale(self.serial)
         self._library = self._pool.take(self._choice)
+        jlink = None
         try:
             with self._calling("opening", "Check that the probe is plugged in: `harness probes` lists them."):
                 jlink = pylink().JLink(lib=self._library)
                 jlink.open(serial_no=self.serial)
                 self._jlink = jlink
         except BaseException:
+            release_lock(jlink)
             self._pool.give_back(self._choice, self._library)
             self._library = None
             raise
@@ -99,6 +101,7 @@ class JLinkSession:
             return
         with suppress(Exception):
             jlink.close()
+        release_lock(jlink)
         self._pool.give_back(self._choice, library)
 
     def describe(self) -> ProbeFacts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def lock_file(serial: int) -> Path:
@@ -23,6 +24,18 @@ def holder_of(serial: int) -> int | None:
         return int(lock_file(serial).read_text("ascii").strip())
     except (OSError, ValueError):
         return None
+
+
+def release_lock(jlink: Any) -> None:
+    """Give back the lock of a session that did not open or did not close.
+
+    pylink leaves that to the collector, and an exception's traceback keeps the session alive for as long as somebody
+    keeps the exception: pytest does so until the next failure, and nobody else could open the board.
+    """
+    lock = getattr(jlink, "_lock", None)
+    if lock is not None:
+        with suppress(OSError):
+            lock.release()
 
 
 def holder_ended(serial: int) -> bool:

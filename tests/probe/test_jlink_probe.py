@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 import zlib
@@ -26,6 +27,7 @@ from harness.core.errors import (
 from harness.probe.base import Capability
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary, LibraryPool
+from harness.probe.pylink_lock import lock_file
 from harness.probe.rtt import RttTransport
 from tests.virtual.fixtures import Open, Start
 from tests.virtual.support import BOARDS, Image, python_child, read_exactly, read_until, within, write_all
@@ -267,6 +269,30 @@ def test_a_second_opener_is_refused_by_the_kernel_lock_too(
     with pytest.raises(BoardBusyError, match="open in another session") as caught:
         JLinkProbe(emulator.serial, library).open()
     assert f"process {os.getpid()}" in caught.value.why
+
+
+@pytest.mark.parametrize("ending", ["open", "close"])
+def test_a_session_that_fails_leaves_no_lock_behind(
+    ending: str, start: Start, library: JLinkLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulator = start("mps2_an386")
+    probe = JLinkProbe(emulator.serial, library, pool=LibraryPool())
+    if ending == "open":
+        monkeypatch.setattr("pylink.jlink.ctypes.cast", lambda result, kind: ctypes.c_char_p(b"no answer"))
+        # Kept, as pytest keeps it: its traceback refers to the session.
+        with pytest.raises(ProbeError, match="no answer") as caught:
+            probe.open()
+        assert caught.tb is not None
+    else:
+        probe.open()
+        assert lock_file(emulator.serial).exists()
+        monkeypatch.setattr("pylink.JLink.close", lambda self: 1 / 0)
+        kept = probe._jlink
+        probe.close()
+        assert kept._lock is not None
+        monkeypatch.undo()
+        kept.close()
+    assert not lock_file(emulator.serial).exists()
 
 
 def test_a_second_opener_in_another_process_is_refused(start: Start, open_probe: Open) -> None:
