@@ -16,7 +16,7 @@ from harness.bench.locks import SerialLock
 from harness.bench.noise import NoiseSource
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
-from harness.core.errors import BenchError, HarnessError
+from harness.core.errors import BenchError, HarnessError, WrongBoardError
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary
 
@@ -145,6 +145,7 @@ class BoardLease:
         probe.open()
         try:
             jlink = self.board_type.jlink
+            self._check_source(probe)
             probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
             probe.identify(self.board_type)
         except BaseException:
@@ -152,6 +153,18 @@ class BoardLease:
             raise
         self._probe = probe
         return probe
+
+    def _check_source(self, probe: JLinkProbe) -> None:
+        """Every number is labelled with the source that the board type states, so the probe must agree with it."""
+        product = probe.describe()
+        found = "emulated" if product.support == "emulated" else "silicon"
+        if found != self.board_type.source:
+            raise WrongBoardError(
+                f"Board {self.serial} is {found}; its type {self.board_type.name} is {self.board_type.source}.",
+                why=f"The probe says it is a {product.product}.",
+                todo="Register it under a type of that source; docs/first-board.md says how to write one.",
+                context={"serial": self.serial, "product": product.product},
+            )
 
     def why_lost(self) -> HarnessError | None:
         """Why the board is gone, such as a core that locked up; None when it is there or the reason is unknown."""

@@ -194,6 +194,38 @@ def test_a_local_board_is_flashed_halted_and_left(start: Start, tmp_path: Path, 
         assert probe.halted()
 
 
+SILICON = """
+name: my_board
+based_on: mps2_an386
+source: silicon
+qualification: {state: unverified}
+emulator: null
+"""
+
+
+def test_an_emulated_board_is_never_labelled_silicon(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_board.yml").write_text(SILICON)
+    monkeypatch.setenv("HIL_BOARDS_PATH", str(tmp_path))
+    emulator = start("mps2_an386", take_and_free())
+    bench = local_bench(tmp_path, emulator.serial, "my_board")
+    with bench.lease(LeaseRequest(serial=emulator.serial), Deadline(5, "a board")) as lease:
+        with pytest.raises(WrongBoardError, match="is emulated; its type my_board is silicon"):
+            lease.open_probe()
+
+
+def test_a_board_of_silicon_is_never_labelled_emulated(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulator = start("mps2_an386", take_and_free())
+    bench = local_bench(tmp_path, emulator.serial, "mps2_an386")
+    monkeypatch.setattr("harness.probe.jlink_session.VIRTUAL_PRODUCT", "some other product")
+    with bench.lease(LeaseRequest(serial=emulator.serial), Deadline(5, "a board")) as lease:
+        with pytest.raises(WrongBoardError, match="is silicon; its type mps2_an386 is emulated"):
+            lease.open_probe()
+
+
 def test_a_board_registered_under_the_wrong_type_is_refused(start: Start, tmp_path: Path) -> None:
     emulator = start("mps2_an386", take_and_free())
     bench = local_bench(tmp_path, emulator.serial, "mps3_an547")
