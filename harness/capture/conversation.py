@@ -99,8 +99,13 @@ class _Conversation:
         hello = self._greet(expected, nonce)
         clean = self._window(hello)
         passes = self._passes(hello)
-        inferences = tuple(self._inference(hello, inputs) for inputs in self._request.inference_inputs)
-        inspections = tuple(self._inspection(hello, inputs) for inputs in self._request.inspect)
+        inferences = tuple(
+            self._inference(hello, inputs, reset=number == 0)
+            for number, inputs in enumerate(self._request.inference_inputs)
+        )
+        inspections = tuple(
+            self._inspection(hello, inputs, reset=number == 0) for number, inputs in enumerate(self._request.inspect)
+        )
         self._end()
         session = self._session
         return Capture(
@@ -264,22 +269,22 @@ class _Conversation:
             outputs_crc32=done.end.outputs_crc32,
         )
 
-    def _inference(self, hello: Hello, inputs: Tensors) -> Inference:
+    def _inference(self, hello: Hello, inputs: Tensors, *, reset: bool) -> Inference:
         self._set_inputs(hello, inputs)
         with self._phase("inference"):
             deadline = self._session.deadline(self._deadlines.inference, "the outputs of an inference")
-            command = PassCommand(self._new_pass(), PassKind.INFER, iterations=1)
+            command = PassCommand(self._new_pass(), PassKind.INFER, iterations=1, reset=reset)
             self._session.send([self._session.commands.start(command)], deadline)
             outputs = self._tensors(Record.OUTPUT, command.pass_id, 0, hello.output_bytes, "Outputs", deadline)
             self._pass_end(command.pass_id, PassKind.INFER, deadline, outputs)
         return Inference(inputs, outputs)
 
-    def _inspection(self, hello: Hello, inputs: Tensors) -> Inspection:
+    def _inspection(self, hello: Hello, inputs: Tensors, *, reset: bool) -> Inspection:
         self._set_inputs(hello, inputs)
         with self._phase("inspect"):
             deadline = self._session.deadline(self._deadlines.inspect, "the outputs of every layer")
             pass_id = self._new_pass()
-            self._session.send([self._session.commands.inspect(pass_id)], deadline)
+            self._session.send([self._session.commands.inspect(pass_id, reset=reset)], deadline)
             layers = tuple(
                 LayerOutput(
                     layer.index,

@@ -53,8 +53,8 @@ class CaptureRequest:
         window: None leaves the clean window out.
         counters: counter groups to `default`, `all`, `none` or names; empty is the default of each group.
         per_layer: whether instrumented passes are run at all.
-        inference_inputs: inputs to run for their outputs.
-        inspect: inputs to run once more with each operator's output sent.
+        inference_inputs: inputs to run for their outputs, in order from a reset state.
+        inspect: inputs to run once more, in order from a reset state, with each operator's output sent.
     """
 
     inputs: Tensors

@@ -9,6 +9,9 @@ from typing import Any
 from harness.engines.base import GeneratedEngine, LayerFacts, TensorFacts
 from harness.model.types import Quantization
 
+STATEFUL = frozenset({"READ_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"})
+"""Operators that read what an earlier inference left."""
+
 
 @dataclass(frozen=True)
 class EngineFacts:
@@ -25,6 +28,11 @@ class EngineFacts:
     layers: tuple[LayerFacts, ...]
     input_tensors: tuple[TensorFacts, ...]
     output_tensors: tuple[TensorFacts, ...]
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether an inference depends on those before it."""
+        return any(layer.op in STATEFUL for layer in self.layers)
 
     @classmethod
     def of(cls, name: str, engine: GeneratedEngine) -> EngineFacts:

@@ -294,7 +294,8 @@ class _Run:
             expected_layers=expected.layers,
             reference=expected.info,
             tolerance=tolerance,
-            windows=_output_checksums(capture),
+            # What a streaming model's windows leave behind depends on how many inferences fitted into them.
+            windows=None if self.build.engine.keeps_state else _output_checksums(capture),
             expected_windows=expected.outputs[-1],
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from tests.engines.batch import ACTIVATIONS, Batch
 from tests.engines.cases_elementwise import KINDS as ELEMENTWISE
 from tests.engines.cases_layout import KINDS as LAYOUT
+from tests.engines.cases_products import KINDS as PRODUCTS
 
 
 def _sum_spread(depth: int) -> float:
@@ -110,6 +111,7 @@ def softmax(b: Batch) -> None:
 KINDS: Mapping[str, Callable[[Batch], None]] = {
     **ELEMENTWISE,
     **LAYOUT,
+    **PRODUCTS,
     "AVERAGE_POOL_2D": average_pool_2d,
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,

@@ -201,7 +201,7 @@ def variables(b: Batch) -> None:
 KINDS: Mapping[str, Callable[[Batch], None]] = {
     **{name: partial(reshape, name=name) for name in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")},
     **{name: partial(pad, name=name) for name in ("PAD", "PADV2")},
-    **{name: partial(resize, name=name) for name in ("RESIZE_NEAREST_NEIGHBOR",)},
+    **{name: partial(resize, name=name) for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")},
     **dict.fromkeys(("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"), variables),
     "CONCATENATION": concatenation,
     "GATHER": gather,

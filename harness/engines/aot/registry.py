@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harness.engines.aot.lowering import Lowering
-from harness.engines.aot.ops import binary, layout, quantise, tables, variables
+from harness.engines.aot.ops import binary, layout, products, quantise, reduce, resize, tables, variables
 from harness.engines.aot.ops.conv import conv_2d, depthwise_conv_2d
 from harness.engines.aot.ops.dense import fully_connected
 from harness.engines.aot.ops.pool import average_pool_2d, max_pool_2d
@@ -15,8 +15,10 @@ from harness.engines.aot.ops.softmax import softmax
 LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
     {
         "ADD": binary.add,
+        "ARG_MAX": reduce.arg_max,
         "ASSIGN_VARIABLE": variables.assign_variable,
         "AVERAGE_POOL_2D": average_pool_2d,
+        "BATCH_MATMUL": products.batch_matmul,
         "CALL_ONCE": variables.call_once,
         "CONCATENATION": layout.concatenation,
         "CONV_2D": conv_2d,
@@ -30,6 +32,7 @@ LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
         "LOGISTIC": tables.logistic_,
         "MAXIMUM": binary.maximum,
         "MAX_POOL_2D": max_pool_2d,
+        "MEAN": reduce.mean,
         "MINIMUM": binary.minimum,
         "MUL": binary.mul,
         "PACK": layout.pack,
@@ -37,9 +40,11 @@ LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
         "PADV2": layout.padv2,
         "QUANTIZE": quantise.quantize,
         "READ_VARIABLE": variables.read_variable,
+        "REDUCE_MAX": reduce.reduce_max,
         "RELU": tables.relu,
         "RELU6": tables.relu6,
         "RESHAPE": layout.reshape,
+        "RESIZE_BILINEAR": resize.resize_bilinear,
         "RESIZE_NEAREST_NEIGHBOR": layout.resize_nearest_neighbor,
         "SLICE": layout.slice_,
         "SOFTMAX": softmax,
@@ -48,8 +53,11 @@ LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
         "SQUEEZE": layout.reshape,
         "STRIDED_SLICE": layout.strided_slice,
         "SUB": binary.sub,
+        "SUM": reduce.sum_,
+        "SVDF": products.svdf,
         "TANH": tables.tanh_,
         "TRANSPOSE": layout.transpose,
+        "TRANSPOSE_CONV": products.transpose_conv,
         "UNPACK": layout.unpack,
         "VAR_HANDLE": variables.var_handle,
     }

@@ -36,9 +36,9 @@ def weights(op: OpView, axis: int) -> tuple[Tensor, NDArray[Any], tuple[float, .
     return tensor, values, scales, zero
 
 
-def bias(op: OpView, channels: int) -> NDArray[np.int64]:
+def bias(op: OpView, channels: int, position: int = 2) -> NDArray[np.int64]:
     """The biases, zeros when the operator has none."""
-    tensor = op.optional(2)
+    tensor = op.optional(position)
     if tensor is None:
         return np.zeros(channels, np.int64)
     values = op.constant(tensor, "the bias", "int32")
