@@ -57,7 +57,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if isinstance(error, RegressionFailed | InconclusiveVerdict):
             raise
         statuses = [verdict["status"] for verdict in item.stash[RECORD]["verdicts"]]
-        kind = RegressionFailed if "fail" in statuses else InconclusiveVerdict
+        kind = InconclusiveVerdict if statuses and "fail" not in statuses else RegressionFailed
         raise kind(*error.args).with_traceback(error.__traceback__) from None
 
 

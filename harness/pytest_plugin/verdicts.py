@@ -39,7 +39,9 @@ class JudgedPair:
         return tuple(self.outcome.changed_layers)
 
     def __bool__(self) -> bool:
-        good = bool(self.outcome)
+        from harness.judge.status import is_true
+
+        good = is_true(self.status)
         if self.status in ("fail", "inconclusive"):
             asker = sys._getframe(1)
             self.on_false(asker.f_code.co_filename, asker.f_lineno)
