@@ -127,7 +127,7 @@ def _event(table: Table) -> ProfileEvent:
         raise table.buffer.fail(f"{table.name}.end_time", f"it is {start - end} ticks before the start")
     return ProfileEvent(
         table.text(0, "name") or "",
-        table.scalar(1, "<i", "chain_index", -1),
+        table.scalar(1, "<i", "chain_index", 0),
         table.scalar(2, "<i", "instruction_id", -1),
         text if text else (number if number >= 0 else None),
         start,
