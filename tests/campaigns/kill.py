@@ -139,17 +139,17 @@ def bundles(out: Path) -> list[str]:
     return wrong
 
 
-def leases() -> list[str]:
-    """Every board can be leased again."""
+def leases(seconds: float = 5.0) -> list[str]:
+    """Every board can be leased again in time."""
     wrong = []
     for board in BOARDS:
         start = time.monotonic()
         try:
-            with load_bench().lease(LeaseRequest((board,), None, "campaign"), Deadline(5, f"a {board}")):
+            with load_bench().lease(LeaseRequest((board,), None, "campaign"), Deadline(seconds, f"a {board}")):
                 pass
         except HarnessError as error:
             wrong.append(f"{board}: {error.what}")
-        if time.monotonic() - start > 5:
+        if time.monotonic() - start > seconds:
             wrong.append(f"{board}: leased after {time.monotonic() - start:.1f} s")
     return wrong
 
@@ -160,6 +160,10 @@ def main(arguments: list[str]) -> int:
     seed = int(arguments[1]) if len(arguments) > 1 else 1
     draw = random.Random(seed)
     victims = arguments[2:] or list(LONGEST)
+    # The stand-ins for hardware are compiled on first use; that is not what the five seconds are about.
+    if wrong := leases(120.0):
+        print("; ".join(wrong))
+        return 1
     failures = 0
     for victim in victims:
         longest = LONGEST[victim]
