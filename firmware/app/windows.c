@@ -87,6 +87,7 @@ bool window_run(pass_spec_t *spec) {
     result.iterations = spec->iterations != 0u ? spec->iterations : auto_iterations(spec, result.warm_ticks);
 
     hal_observer_read(before);
+    hal_gate(true);
     boundary = hal_cycles();
     for (uint32_t i = 0; i < result.iterations; i++) {
         const uint32_t ticks = timed_invoke(&boundary, &code);
@@ -100,6 +101,7 @@ bool window_run(pass_spec_t *spec) {
         }
         test_fault_in_pass(i);
     }
+    hal_gate(false);
     hal_observer_read(after);
     if (pass_failed(code)) {
         return false;

@@ -60,6 +60,10 @@ void hal_observer_read(uint64_t *values);
  */
 void hal_cache_defined_state(void);
 
+/* The gate, high exactly during a measured window: a pin where the port has one, a mark in the emulator's
+ * log. */
+void hal_gate(bool high);
+
 /* Registers at a fault; the order is that of the wire. */
 typedef struct hal_fault {
     uint32_t r[13];

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 QEMU = "qemu-system-arm"
 QEMU_VARIABLE = "HARNESS_QEMU"
 SOCKET_PATH_MAX = 107
+EVENTS = "events"
+"""Name of the gate log in a board's directory."""
 CLEAR_SECONDS = 0.1
 MemoryPath = Literal["auto", "qtest", "gdb"]
 
@@ -269,7 +271,7 @@ def _command(
 
 
 def _plugin(board: BoardType, where: Places) -> list[str]:
-    arguments = counters.plugin_args(board, where.directory / "pages")
+    arguments = counters.plugin_args(board, where.directory / "pages", events=where.directory / EVENTS)
     return ["-plugin", f"file={_option(counters.plugin_path())},{arguments}"]
 
 

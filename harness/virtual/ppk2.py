@@ -69,10 +69,11 @@ class Device:
         if opcode == START:
             self.measuring = True
         elif opcode in (STOP, RESET):
+            if self.measuring:
+                self.look()
+                self._playing.clear()
+                self._played = 0
             self.measuring = False
-            self.look()
-            self._playing.clear()
-            self._played = 0
         elif opcode == POWER:
             self.supply = arguments[0] == 1
             if self.power_file is not None:

@@ -133,6 +133,10 @@ void hal_observer_read(uint64_t *values) {
 
 void hal_cache_defined_state(void) {}
 
+void hal_gate(bool high) {
+    (void)high;
+}
+
 void hal_test_fault(void) {
     static const uint32_t stack[] = {0x11111111u, 0x22222222u};
     static const hal_fault_t fault = {.pc = 0x0000BAD0u,
