@@ -162,9 +162,8 @@ def settle(items: Sequence[Series], statistics: Statistics) -> tuple[Settled, ..
 
 def judge_series(items: Sequence[Series], statistics: Statistics) -> tuple[RepeatedVerdict, ...]:
     """Verdicts on all metrics of a merge, in their order."""
-    noisy = [item for item in items if not item.exact]
-    found = dict(zip((item.name for item in noisy), settle(noisy, statistics), strict=True))
-    return tuple(_exact(item) if item.exact else _noisy(item, found[item.name], statistics) for item in items)
+    found = iter(settle([item for item in items if not item.exact], statistics))
+    return tuple(_exact(item) if item.exact else _noisy(item, next(found), statistics) for item in items)
 
 
 def repeats_differ(item: Series) -> tuple[str, tuple[float, ...]] | None:
