@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from harness.runner.run import RunOutcome
-from tests.e2e.conftest import BOARDS, DIGITS, ROOT
+from tests.e2e.conftest import BOARDS, DIGITS
 from tests.engines.cases import seeded_model
+from tests.engines.real_models import shared_models, wake_word_models
 
-SHARED = ROOT.parent / "shared/models"
 INPUTS = 20
+STREAMING_INPUTS = 64
+FILES = {path.stem: path for path in (*shared_models(), *wake_word_models())}
+STREAMING = {path.stem for path in wake_word_models()}
 
 
 def model_files() -> list[str]:
-    shared = sorted(path.name for path in SHARED.glob("*.tflite")) if SHARED.is_dir() else []
-    return ["digits", "seeded", *shared]
+    return ["digits", "seeded", *FILES]
 
 
 @pytest.fixture(scope="session")
@@ -32,13 +34,13 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
             file = directory / "seeded.tflite"
             file.write_bytes(seeded_model())
             return file
-        return SHARED / name
+        return FILES[name]
 
     return path
 
 
-def input_cases(size: int, seed: int) -> list[bytes]:
-    """Twenty inputs: zeros, both extremes, a ramp and an alternation, then random ones."""
+def input_cases(size: int, seed: int, count: int = INPUTS) -> list[bytes]:
+    """Inputs: zeros, both extremes, a ramp and an alternation, then random ones."""
     ramp = np.arange(size).astype(np.int8)
     fixed = [
         np.zeros(size, np.int8),
@@ -48,7 +50,7 @@ def input_cases(size: int, seed: int) -> list[bytes]:
         np.where(ramp % 2, 127, -128).astype(np.int8),
     ]
     draw = np.random.default_rng(seed)
-    rest = [draw.integers(-128, 128, size, dtype=np.int8) for _ in range(INPUTS - len(fixed))]
+    rest = [draw.integers(-128, 128, size, dtype=np.int8) for _ in range(count - len(fixed))]
     return [case.tobytes() for case in (*fixed, *rest)]
 
 
@@ -63,11 +65,15 @@ def test_no_byte_differs(
 ) -> None:
     model = model_path(name)
     size = built(model, board).engine.input_tensors[0].nbytes  # type: ignore[attr-defined]
-    outcome = measured(model, board, inputs=[(case,) for case in input_cases(size, 1)], inspect=INPUTS)
+    # Streaming models carry their state from each of these to the next, on the target as in the reference.
+    count = STREAMING_INPUTS if name in STREAMING else INPUTS
+    outcome = measured(model, board, inputs=[(case,) for case in input_cases(size, 1, count)], inspect=count)
     assert outcome.outputs.match is True, outcome.outputs.explain()
-    assert outcome.outputs.inferences == outcome.outputs.inspected == INPUTS
+    assert outcome.outputs.inferences == outcome.outputs.inspected == count
     assert len(outcome.outputs.layers) == len(outcome.build.engine.layers)
-    assert all(layer.elements > 0 and layer.mismatched == 0 for layer in outcome.outputs.layers)
+    produced = [sum(layer.output_bytes) for layer in outcome.build.engine.layers]
+    for layer, nbytes in zip(outcome.outputs.layers, produced, strict=True):
+        assert (layer.elements, layer.mismatched) == (nbytes * count, 0)
     assert outcome.outputs.reference["package"] == "tflite-micro"
     assert outcome.valid, outcome.evaluation.issues
 

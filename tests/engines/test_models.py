@@ -14,12 +14,10 @@ from harness.model.load import load_model, read_model
 from harness.model.types import Model
 from tests.engines.cases import random_inputs, seeded_model
 from tests.engines.host import HostCompiler
+from tests.engines.real_models import DIGITS, shared_models, wake_word_models
 from tests.engines.test_operators import differences
 
-REPOSITORY = Path(__file__).parents[2]
-DIGITS = REPOSITORY / "examples" / "digits" / "digits.tflite"
-SHARED = REPOSITORY.parent / "shared" / "models"
-MODELS = [DIGITS, *(sorted(SHARED.glob("*.tflite")) if SHARED.is_dir() else [])]
+MODELS = [DIGITS, *shared_models(), *wake_word_models()]
 INPUTS = 20
 
 
