@@ -115,7 +115,7 @@ def _metrics(segments: Sequence[Segment]) -> list[dict[str, Any]]:
     return with_standard(out)
 
 
-def _segment_parts(segment: Segment) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def segment_parts(segment: Segment) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     n, database = segment.index, segment.database
     chains, cascades = segment.totals("chain"), segment.totals("cascade")
     cascade_of: dict[str, str] = {}
@@ -210,7 +210,7 @@ def standard_document(
     entities: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []
     for segment in segments:
-        more, figures_of = _segment_parts(segment)
+        more, figures_of = segment_parts(segment)
         entities += more
         breakdowns += figures_of
     first = dispatches[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness import __version__
 from harness.interop.mlia.schema import SCHEMA_VERSION
+from harness.interop.mlia.tidy import plain_result
 from harness.interop.mlia.validate import check
 
 STANDARD_METRICS: Mapping[str, tuple[str, str]] = {
@@ -88,7 +89,7 @@ def document(
         "model": dict(model),
         "context": dict(context or {}),
         "backends": [dict(item) for item in backends],
-        "results": [dict(item) for item in results],
+        "results": [plain_result(item) for item in results],
     }
     if extension:
         out["extensions"] = {"harness": dict(extension)}
