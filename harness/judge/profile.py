@@ -15,6 +15,7 @@ the top-level field `harness`, which hpx keeps and ignores, holds policies for m
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 PROFILE_SCHEMA = "hpx.comparison-profile"
 PROFILE_VERSION = 1
+NEAR = 0.85
+"""How like a known field an unknown one must be to be taken for a slip, which would drop a policy without a word."""
 
 
 class MetricDirection(StrEnum):
@@ -72,6 +75,10 @@ def choice(kind: type[E], value: object, *key: str) -> E:
 def split(data: object, known: tuple[str, ...], *key: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(data, Mapping):
         raise bad(f"{key[-1] if key else 'A comparison profile'} must be an object.", *key)
+    for name in data:
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=NEAR)
+        if near and name not in known:
+            raise bad(f"{name!r} is unknown; did you mean {near[0]!r}?", *key, str(name))
     own = {name: value for name, value in data.items() if name in known}
     return own, {name: value for name, value in data.items() if name not in known}
 

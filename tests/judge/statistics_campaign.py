@@ -70,10 +70,10 @@ def upper(count: int, total: int) -> float:
     return 1.0 if count == total else float(beta.ppf(0.95, count + 1, total - count))
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Print the table; 1 when a bound does not hold."""
-    sessions = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    seeds = [int(text) for text in sys.argv[2:]] or [1, 2, 3]
+    sessions = int(arguments[0]) if arguments else 2000
+    seeds = [int(text) for text in arguments[1:]] or [1, 2, 3]
     broken = 0
     head = ("noise", "seed", "false alarms", "missed at 10", "missed", "inconclusive")
     sys.stdout.write("{:<16}{:>6}{:>15}{:>15}{:>10}{:>15}\n".format(*head))
@@ -94,4 +94,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

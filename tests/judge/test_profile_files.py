@@ -53,6 +53,18 @@ def test_unknown_fields_survive_and_count_in_the_digest(tmp_path: Path) -> None:
     assert noted.sha256 != plain.sha256
 
 
+@pytest.mark.parametrize("slip", ["required_dimension: [board]\n", "mising: fail\n"])
+def test_a_slip_in_a_name_does_not_drop_a_policy(tmp_path: Path, slip: str) -> None:
+    with pytest.raises(ProfileError, match="is unknown; did you mean") as caught:
+        load(tmp_path, GOOD + slip)
+    assert caught.value.context["key"] == slip.split(":")[0]
+
+
+def test_a_slip_in_the_name_of_a_bound(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="did you mean 'max_regression_pct'"):
+        load(tmp_path, GOOD.replace("max_regression_pct: 2", "max_regresion_pct: 2"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "key"),
     [

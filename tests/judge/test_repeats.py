@@ -62,7 +62,7 @@ def test_too_few_pairs_ask_for_more() -> None:
     for pairs in (1, 2, 9):
         (found,) = judge(noisy(1, 5, pairs))
         assert found.status is None and "More" in found.message
-    (found,) = judge(noisy(1, 1.5, 10, sd=60))
+    (found,) = judge(noisy(2, 1.5, 10, sd=60))
     assert found.status is None and found.pairs == 10
 
 
