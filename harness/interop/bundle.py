@@ -1,7 +1,7 @@
 """A bundle as a standardized document: measured for silicon, simulated for emulated, predicted for predicted boards.
 
-Only what was measured becomes a breakdown. What the format has no place for (energy, repeats, verdict-relevant settings,
-the layer table as it is) goes under `extensions.harness`, from which `tables` gives it back unchanged.
+Only what was measured becomes a breakdown. What the format has no place for (energy, repeats, settings, the layer table
+as it is) goes under `extensions.harness`, from which `tables` gives it back unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from harness.interop.errors import ForeignFormatError
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
@@ -45,7 +45,7 @@ def unit_of(name: str) -> str:
     return {"macs": "MACs", "ops": "ops"}.get(name, "events")
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -58,9 +58,7 @@ def _layer_parts(layers: tuple[Mapping[str, Any], ...]) -> tuple[list[dict[str, 
         index, name = row.get("source_index"), str(row.get("op", ""))
         operator = f"source_operator/operator/{index}" if type(index) is int and index >= 0 else None
         if operator is not None:
-            entities.setdefault(
-                operator, {"id": operator, "kind": "source_operator", "name": name, "placement": "CPU"}
-            )
+            entities.setdefault(operator, {"id": operator, "kind": "source_operator", "name": name, "placement": "CPU"})
         if operator is None or uses[index] > 1:
             key = f"layer/{row.get('id', position)}"
             if key in entities:
@@ -101,8 +99,8 @@ def _model_metrics(run: RunArtifacts) -> tuple[list[dict[str, Any]], dict[str, s
     }
     micros, count = latency.get("device_clean_infer_avg_us"), latency.get("device_clean_infer_count")
     if _finite(micros) and micros > 0:
-        samples = {"samples": count} if type(count) is int else {}
-        metrics.append(numeric("inference_time", micros / 1000, "ms", **samples))
+        time = numeric("inference_time", micros / 1000, "ms")
+        metrics.append({**time, "samples": count} if type(count) is int else time)
         metrics.append(numeric("inferences_per_second", 1e6 / micros, "inferences/s"))
     else:
         why = "No clean window was measured."

@@ -117,7 +117,9 @@ def random_document(seed: int) -> dict[str, Any]:
                 breakdown["qualifiers"] = {"placement": "CPU"}
             breakdowns.append(breakdown)
             if rng.random() < 0.08:
-                breakdowns.append({"entity_id": entity["id"], "metrics": [metric("op_cycles", value + rng.choice([0, 1]))]})
+                breakdowns.append(
+                    {"entity_id": entity["id"], "metrics": [metric("op_cycles", value + rng.choice([0, 1]))]}
+                )
             if rng.random() < 0.05:
                 breakdowns.append(breakdown)
     declared = [{"id": kind, "child_kinds": sorted(below)} for kind, below in kinds.items()]

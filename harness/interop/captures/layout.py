@@ -260,14 +260,17 @@ class TreeReader:
             self._keys(item, "artifact", file, field)
             kind, path = item["type"], item["path"]
             if kind not in wanted or kind in out:
-                raise self.fail("An artifact is of an unexpected type, or a second of one type.", file, field, repr(kind))
+                raise self.fail("An artifact is unexpected or there twice.", file, field, repr(kind))
             if not isinstance(path, str) or PurePosixPath(path).parent != PurePosixPath(file).parent:
                 raise self.fail("An artifact is not beside its record.", file, f"{field}.path", repr(path)[:80])
             place = self._file(path)
             size = place.stat().st_size
             if type(item["size"]) is not int or item["size"] <= 0 or item["size"] != size:
                 raise self.fail(
-                    "An artifact has another size than stated.", file, f"{field}.size", f"{item['size']!r}, it has {size}"
+                    "An artifact has another size than stated.",
+                    file,
+                    f"{field}.size",
+                    f"{item['size']!r}, it has {size}",
                 )
             if size > MAX_BLOB:
                 raise self.fail("An artifact is too large.", file, f"{field}.size", str(size))

@@ -1,4 +1,4 @@
-"""A capture as a standardized document: chains and cascades carry the measured counters, per-core tables the extension."""
+"""A capture as a standardized document: chains and cascades carry the counters, per-core tables the extension."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def standard_document(
     Raises:
         ForeignFormatError: the capture is damaged or the choice is not clear.
     """
-    dispatches, warnings, root = select(paths, strict=strict)
+    dispatches, warnings, _ = select(paths, strict=strict)
     segments = [read_segment(dispatch, index) for index, dispatch in enumerate(dispatches)]
     entities: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []

@@ -81,7 +81,10 @@ def read_etdump(data: bytes, file: str = "") -> EtDump:
         size = int.from_bytes(data[:4], "little")
         if 4 + size > len(data):
             raise ForeignFormatError(
-                "The ETDump is cut short.", file=file, field="size", why=f"it states {size} bytes, {len(data) - 4} follow"
+                "The ETDump is cut short.",
+                file=file,
+                field="size",
+                why=f"it states {size} bytes, {len(data) - 4} follow",
             )
         body = data[4 : 4 + size]
     elif data[4:8] == IDENTIFIER:

@@ -89,7 +89,9 @@ def read_etrecord(path: Path, method: str | None = None) -> EtRecord:
     try:
         with zipfile.ZipFile(path) as archive:
             if MARKER not in archive.namelist():
-                raise ForeignFormatError("This is not an ETRecord.", file=file, field=MARKER, why="the marker is missing")
+                raise ForeignFormatError(
+                    "This is not an ETRecord.", file=file, field=MARKER, why="the marker is missing"
+                )
             handles = _by_method(_member(archive, "debug_handle_map", file), "debug_handle_map", file)
             delegates = _by_method(_member(archive, "delegate_map", file), "delegate_map", file)
             chosen = _method(sorted(handles), method, file)

@@ -66,10 +66,10 @@ class _Builder:
         for (chain, instruction), series in sorted(outermost(group).items()):
             operators = self.record.operators_of(instruction) if self.record is not None else ()
             if not operators:
-                self.warnings.append(
-                    f"instruction {instruction} ({series.event.name}) maps to no source operator; its time stands alone"
-                )
-            shared = len(operators) == 1 and len(self.record.instructions_of(operators[0])) > 1 if self.record else False
+                self.warnings.append(f"instruction {instruction} ({series.event.name}) maps to no source operator")
+            shared = (
+                len(operators) == 1 and len(self.record.instructions_of(operators[0])) > 1 if self.record else False
+            )
             if len(operators) == 1 and not shared:
                 self.breakdowns.append(
                     {"entity_id": operator_id(operators[0]), "metrics": _metrics(series, "sum", qualifiers)}
@@ -92,7 +92,10 @@ class _Builder:
 
 def _latency(groups: Sequence[RunGroup]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     found = [
-        series for group in groups for series in group.series if series.event.name == "Method::execute" and series.samples
+        series
+        for group in groups
+        for series in group.series
+        if series.event.name == "Method::execute" and series.samples
     ]
     if len(found) != 1:
         reason = (
@@ -161,7 +164,12 @@ def standard_document(
             "components": [{"type": "cpu", "family": "unknown"}],
             "configuration": {},
         },
-        model={"name": record.method if record else "unknown", "format": "etdump", "hash": digest, "size_bytes": len(raw)},
+        model={
+            "name": record.method if record else "unknown",
+            "format": "etdump",
+            "hash": digest,
+            "size_bytes": len(raw),
+        },
         backends=[
             {
                 "id": PRODUCER,

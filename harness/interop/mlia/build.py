@@ -38,7 +38,9 @@ def unavailable(name: str, unit: str, reason: str) -> dict[str, Any]:
     return {"name": name, "unit": unit, "availability": "unavailable", "reason": reason}
 
 
-def with_standard(metrics: Iterable[Mapping[str, Any]], reasons: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def with_standard(
+    metrics: Iterable[Mapping[str, Any]], reasons: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
     """The metrics and an unavailable entry for each standard one that is absent.
 
     Raises:

@@ -1,7 +1,7 @@
 """Projection: figures of measured entities carried to the entities related to them.
 
 Authoritative breakdowns are never touched. `project` answers what the reference would write, and beside it what the
-reference leaves out: which origins a figure stands on, which leaves nobody measured, and why a target or metric has none.
+reference leaves out: which origins a figure stands on, which leaves nobody measured, why a target or metric has none.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class VelaTables:
 def looks_like_vela(head: bytes) -> bool:
     """Whether a file begins like one of the two tables."""
     first = head.split(b"\n", 1)[0]
-    return first.startswith(b"experiment,network,accelerator_configuration") or first.startswith(b"Original Operator,NNG")
+    return first.startswith((b"experiment,network,accelerator_configuration", b"Original Operator,NNG"))
 
 
 def _rows(path: Path, needs: tuple[str, ...]) -> list[dict[str, str]]:
