@@ -18,6 +18,8 @@ from harness.engines.reference import DEADLINE_SECONDS, reference_info, run_refe
 
 Tensors = tuple[bytes, ...]
 FILE = "reference.npz"
+FORMAT = 2
+"""Counted up when what the file holds changes."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def host_reference(
     deadline = Deadline(deadline_seconds, "the host reference", model.name)
     info = asdict(reference_info(rounding))
     basis = {
+        "format": FORMAT,
         "model": model_sha256,
         "info": info,
         "inferences": _digest(inferences),
@@ -92,7 +95,9 @@ def _pack(outputs: Sequence[Tensors], layers: Sequence[Sequence[Tensors]]) -> by
     names = np.array(list(arrays), dtype="U32")
     sizes = np.array([a.size for a in arrays.values()], np.int64)
     file = io.BytesIO()
-    np.savez_compressed(file, names=names, sizes=sizes, blob=blob)
+    # Operators without outputs have no name above.
+    counts = np.array([len(case) for case in layers], np.int64)
+    np.savez_compressed(file, names=names, sizes=sizes, blob=blob, counts=counts)
     return file.getvalue()
 
 
@@ -103,8 +108,9 @@ def _u8(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 def _unpack(data: bytes) -> tuple[tuple[Tensors, ...], tuple[tuple[Tensors, ...], ...]]:
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         names, sizes, blob = file["names"].tolist(), file["sizes"].tolist(), file["blob"].tobytes()
+        counts = file["counts"].tolist()
     outputs: dict[int, list[bytes]] = {}
-    layers: dict[int, dict[int, list[bytes]]] = {}
+    layers: list[list[list[bytes]]] = [[[] for _ in range(count)] for count in counts]
     at = 0
     for name, size in zip(names, sizes, strict=True):
         kind, *numbers = name.split("_")
@@ -114,8 +120,8 @@ def _unpack(data: bytes) -> tuple[tuple[Tensors, ...], tuple[tuple[Tensors, ...]
         if kind == "o":
             outputs.setdefault(index[0], []).append(chunk)
         else:
-            layers.setdefault(index[0], {}).setdefault(index[1], []).append(chunk)
+            layers[index[0]][index[1]].append(chunk)
     return (
         tuple(tuple(case) for case in outputs.values()),
-        tuple(tuple(tuple(layer) for layer in case.values()) for case in layers.values()),
+        tuple(tuple(tuple(layer) for layer in case) for case in layers),
     )

@@ -90,10 +90,40 @@ def svdf(b: Batch) -> None:
     b.model.operator("SVDF", inputs_, [y], rank=rank, fused_activation_function="RELU")
 
 
+def lstm(b: Batch) -> None:
+    batches, moments, inputs, units = (b.integer(1, most) for most in (2, 4, 8, 8))
+    major = bool(b.integer(0, 1))
+    lead = [moments, batches] if major else [batches, moments]
+    scale, zero = b.scale(5e-3, 0.05), b.zero()
+    x = b.input([*lead, inputs], scale, zero)
+    like = float(np.float32(1 / b.choice((90, 128, 160)))), b.choice((0, b.integer(-40, 40)))
+
+    def matrix(columns: int, target: float) -> tuple[int, float]:
+        data = b.draw.integers(-127, 128, [units, columns], dtype=np.int8)
+        spread = float(np.float32(target / (74 * np.sqrt(columns))))
+        return b.model.tensor([units, columns], scale=spread, zero_point=0, data=data.tobytes()), spread
+
+    weights = [matrix(inputs, 2.0 / (scale * 74)) for _ in range(4)]
+    recurrent = [matrix(units, 3.0) for _ in range(4)]
+    biases = []
+    for _, weight_scale in weights:
+        product = float(np.float32(scale) * np.float32(weight_scale))
+        values = np.round(b.draw.normal(0, 0.5 / product, units)).astype("<i4")
+        biases.append(b.model.tensor([units], "int32", scale=product, zero_point=0, data=values.tobytes()))
+    hidden = b.model.tensor([batches, units], scale=like[0], zero_point=like[1], variable=True)
+    cell_scale = 2.0 ** -b.integer(9, 14)
+    cells = b.model.tensor([batches, units], "int16", scale=cell_scale, zero_point=0, variable=True)
+    y = b.output([*lead, units], *like)
+    tensors = [x, *(w for w, _ in weights), *(r for r, _ in recurrent), -1, -1, -1, *biases, -1, -1, hidden, cells]
+    options = {"fused_activation_function": "TANH", "cell_clip": b.choice((0.0, 10.0, 0.5)), "time_major": major}
+    b.model.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [*tensors, -1, -1, -1, -1], [y], **options)
+
+
 KINDS: Mapping[str, Callable[[Batch], None]] = {
     **{name: partial(reduction, name=name) for name in ("MEAN", "SUM", "REDUCE_MAX")},
     "ARG_MAX": arg_max,
     "BATCH_MATMUL": batch_matmul,
     "SVDF": svdf,
     "TRANSPOSE_CONV": transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harness.engines.aot.lowering import Lowering
-from harness.engines.aot.ops import binary, layout, products, quantise, reduce, resize, tables, variables
+from harness.engines.aot.ops import binary, curves, layout, products, quantise, reduce, resize, tables, variables
 from harness.engines.aot.ops.conv import conv_2d, depthwise_conv_2d
 from harness.engines.aot.ops.dense import fully_connected
 from harness.engines.aot.ops.pool import average_pool_2d, max_pool_2d
@@ -58,6 +58,7 @@ LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
         "TANH": tables.tanh_,
         "TRANSPOSE": layout.transpose,
         "TRANSPOSE_CONV": products.transpose_conv,
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": curves.lstm,
         "UNPACK": layout.unpack,
         "VAR_HANDLE": variables.var_handle,
     }

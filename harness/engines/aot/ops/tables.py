@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.engines.aot.fixed import divide_by_power, high_mul, logistic, scale, tanh
 from harness.engines.aot.lowering import RANGES, Affine, Array, Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.ops.curves import curve
 from harness.engines.aot.quant import fixed_point, round_half_away
 from harness.model.types import Tensor
 
@@ -150,6 +151,9 @@ def _saturating(op: OpView, source: Affine, function: Callable[[int], int], ends
 
 def logistic_(op: OpView, config: KernelConfig) -> Call:
     """LOGISTIC; the output has scale 1/256 and zero point -128."""
+    if op.input(0).dtype == op.output().dtype == "int16":
+        op.counts((1,))
+        return curve(op, "logistic")
     source, target = _int8_function(op)
     _unit_output(op, target, 1 / 256, -128)
     if config.rounding == "litert-ref":
@@ -161,6 +165,9 @@ def logistic_(op: OpView, config: KernelConfig) -> Call:
 
 def tanh_(op: OpView, config: KernelConfig) -> Call:
     """TANH; the output has scale 1/128 and zero point 0."""
+    if op.input(0).dtype == op.output().dtype == "int16":
+        op.counts((1,))
+        return curve(op, "tanh")
     source, target = _int8_function(op)
     _unit_output(op, target, 1 / 128, 0)
     if config.rounding == "litert-ref":
