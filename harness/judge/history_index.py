@@ -1,0 +1,264 @@
+"""An index of many bundles: one row a metric and run, as Parquet, through DuckDB (extra `sql`).
+
+    index/
+      parts/<time>-<pid>-<random>.parquet   a batch of one process; single runs are .ndjson until compacted
+      merged/<time>-<random>.parquet        what compaction made of them
+      current.json                          which merged files count, and which parts they have absorbed
+      lock                                  held while compacting
+
+A file appears in one step and is never changed. A reader takes what `current.json` names and every part that it does
+not; so it sees each row once, whether a compaction is under way, was killed, or never ran.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import EvidenceError, ToolMissingError, UsageError
+from harness.core.files import atomic_write
+from harness.judge.metrics import METRICS, repeatability
+from harness.judge.numbers import to_float
+from harness.results.dimensions import nested
+from harness.results.manifest import MANIFEST_NAME, ResultValidity, RunStatus
+from harness.results.reader import RunArtifacts, read_bundle
+
+if TYPE_CHECKING:
+    import duckdb
+
+COLUMNS = {
+    "run_id": "VARCHAR", "bundle": "VARCHAR", "timestamp": "VARCHAR", "board": "VARCHAR", "serial": "VARCHAR",
+    "source": "VARCHAR", "model": "VARCHAR", "engine": "VARCHAR", "engine_config": "VARCHAR", "toolchain": "VARCHAR",
+    "intent": "VARCHAR", "image": "VARCHAR", "noise": "VARCHAR", "metric": "VARCHAR", "unit": "VARCHAR",
+    "repeatability": "VARCHAR", "value": "DOUBLE",
+}  # fmt: skip
+"""Columns of the table `runs` and their types."""
+COMPACT_AT = 256
+"""Parts after which an append tries to compact."""
+_MERGED_AT = 16
+_TRIES = 20
+Row = Mapping[str, Any]
+
+
+def rows_of(run: RunArtifacts) -> list[Row]:
+    """Every figure of a complete, valid run; none of any other."""
+    manifest = run.manifest
+    if manifest is None or manifest.status is not RunStatus.COMPLETE or manifest.validity is ResultValidity.INVALID:
+        return []
+    stated = manifest.comparability
+    serial = nested(run.harness, ("bench", "serial"))
+    common = {
+        "run_id": manifest.run_id,
+        "bundle": str(run.path),
+        "timestamp": manifest.timestamp,
+        "serial": None if serial is None else str(serial),
+        "model": stated.get("model_sha256"),
+        "intent": nested(run.harness, ("identity", "intent_hash")),
+        "image": nested(run.harness, ("identity", "image_sha256")),
+        **{name: stated.get(name) for name in ("board", "source", "engine", "engine_config", "toolchain", "noise")},
+    }
+    rows: list[Row] = []
+    for metric in METRICS.values():
+        value = to_float(metric.read(run), finite=True)
+        if value is not None:
+            repeats = repeatability(run, metric)
+            rows.append(
+                {**common, "metric": metric.name, "unit": metric.unit, "repeatability": repeats, "value": value}
+            )
+    repeats = repeatability(run, METRICS["total_cycles"])
+    for index, layer in enumerate(run.layers):
+        value = to_float(layer.get("cycles"), finite=True)
+        if value is not None:
+            name = f"layer[{index}].cycles"
+            rows.append({**common, "metric": name, "unit": "cycles", "repeatability": repeats, "value": value})
+    return rows
+
+
+class HistoryIndex:
+    """An index at a directory, made when the first rows are appended."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add rows as one file; compacts when many have gathered and nobody else does."""
+        if not rows:
+            return
+        parts = self.path / "parts"
+        parts.mkdir(parents=True, exist_ok=True)
+        stem = f"{time.time_ns()}-{os.getpid()}-{secrets.token_hex(4)}"
+        lines = "".join(json.dumps({name: row.get(name) for name in COLUMNS}) + "\n" for row in rows)
+        temp = parts / f".{stem}"
+        temp.write_text(lines, "utf-8")
+        temp.rename(parts / f"{stem}.ndjson")
+        # Listing a directory costs more than a file; one append in eight looks.
+        if secrets.randbelow(8) == 0 and sum(1 for _ in self._parts()) >= COMPACT_AT:
+            self.compact(wait=False)
+
+    def index(self, bundles: Iterable[Path], *, batch: int = 500) -> tuple[int, list[str]]:
+        """Add bundles that are not in the index; returns how many, and why others were left out."""
+        known = {row[0] for row in self.query("SELECT DISTINCT bundle FROM runs")}
+        added, refused, rows = 0, [], []
+        for path in bundles:
+            if str(path.resolve()) in known:
+                continue
+            try:
+                found = rows_of(read_bundle(path))
+            except EvidenceError as error:
+                refused.append(f"{path}: {error.what}")
+                continue
+            if not found:
+                refused.append(f"{path}: not complete and valid")
+                continue
+            rows += found
+            added += 1
+            if added % batch == 0:
+                self.append(rows)
+                rows = []
+        self.append(rows)
+        self.compact(wait=False)
+        return added, refused
+
+    def compact(self, *, wait: bool = True) -> bool:
+        """Merge parts into one file; False when somebody else is doing so and `wait` is false."""
+        from filelock import FileLock, Timeout
+
+        if not (self.path / "parts").is_dir():
+            return True
+        try:
+            with FileLock(self.path / "lock", timeout=-1 if wait else 0):
+                self._compact()
+        except Timeout:
+            return False
+        return True
+
+    def _compact(self) -> None:
+        current = self._current()
+        absorbed = set(current["absorbed"])
+        # What an interrupted compaction left behind has been absorbed already.
+        for name in absorbed:
+            (self.path / "parts" / name).unlink(missing_ok=True)
+        fresh = [path for path in self._parts() if path.name not in absorbed]
+        merged = [self.path / "merged" / name for name in current["merged"]]
+        inputs = [*fresh, *(merged if len(merged) >= _MERGED_AT else [])]
+        if not fresh:
+            return
+        kept = [] if len(merged) >= _MERGED_AT else current["merged"]
+        (self.path / "merged").mkdir(exist_ok=True)
+        name = f"{time.time_ns()}-{secrets.token_hex(4)}.parquet"
+        temp = self.path / "merged" / f".{name}"
+        with _connect() as connection:
+            rows = f"SELECT * FROM ({_union(inputs)}) ORDER BY metric, board, timestamp"
+            connection.execute(f"COPY ({rows}) TO '{_quoted(temp)}' (FORMAT PARQUET)")
+        temp.rename(self.path / "merged" / name)
+        state = {"merged": [*kept, name], "absorbed": [path.name for path in fresh]}
+        atomic_write(self.path / "current.json", json.dumps(state))
+        for path in fresh:
+            path.unlink(missing_ok=True)
+        for old in self._all("merged", ".parquet"):
+            if old.name not in state["merged"]:
+                old.unlink(missing_ok=True)
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows that a SQL query over the view `runs` gives.
+
+        Raises:
+            UsageError: the query is wrong.
+            ToolMissingError: DuckDB is not installed.
+        """
+        return self.table(sql, parameters)[1]
+
+    def table(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Like `query`, with the names of the columns."""
+        import duckdb
+
+        for _ in range(_TRIES):
+            files = self._files()
+            with _connect() as connection:
+                try:
+                    connection.execute(f"CREATE VIEW runs AS {_union(files)}")
+                    connection.execute(sql, list(parameters))
+                    return [item[0] for item in connection.description or ()], connection.fetchall()
+                except duckdb.IOException:
+                    # A compaction removed a file between the listing and the reading.
+                    continue
+                except duckdb.Error as error:
+                    raise UsageError(
+                        "The query cannot be answered.",
+                        why=str(error).splitlines()[0],
+                        todo="Columns of runs: " + ", ".join(COLUMNS),
+                    ) from None
+        raise EvidenceError(f"The index at {self.path} cannot be read.", todo="Index the bundles again.")
+
+    def _files(self) -> list[Path]:
+        # Parts first: what is absorbed after this listing is named by the state that is read after it.
+        parts = list(self._parts())
+        current = self._current()
+        absorbed = set(current["absorbed"])
+        merged = [self.path / "merged" / name for name in current["merged"]]
+        return [*merged, *(path for path in parts if path.name not in absorbed)]
+
+    def _current(self) -> dict[str, list[str]]:
+        try:
+            state: dict[str, list[str]] = json.loads((self.path / "current.json").read_bytes())
+            return {"merged": list(state["merged"]), "absorbed": list(state["absorbed"])}
+        except FileNotFoundError:
+            return {"merged": [], "absorbed": []}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EvidenceError(
+                f"{self.path / 'current.json'} is broken.", why=str(error), todo="Delete the index and make it again."
+            ) from None
+
+    def _parts(self) -> Iterator[Path]:
+        return self._all("parts", ".ndjson")
+
+    def _all(self, folder: str, suffix: str) -> Iterator[Path]:
+        place = self.path / folder
+        if place.is_dir():
+            for entry in os.scandir(place):
+                if entry.name.endswith(suffix) and not entry.name.startswith("."):
+                    yield Path(entry.path)
+
+
+def bundles_below(root: Path) -> list[Path]:
+    """Bundle directories below a directory."""
+    return sorted(
+        path.parent for path in root.rglob(MANIFEST_NAME) if not any(part.startswith(".tmp-") for part in path.parts)
+    )
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise ToolMissingError(
+            "DuckDB is not installed.", why="History is an extra.", todo="pip install harness-hil[sql]"
+        ) from None
+    return duckdb.connect(config={"threads": 2})
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def _union(files: Sequence[Path]) -> str:
+    parquet = [path for path in files if path.suffix == ".parquet"]
+    lines = [path for path in files if path.suffix == ".ndjson"]
+    sources = []
+    if parquet:
+        names = ", ".join(f"'{_quoted(path)}'" for path in parquet)
+        sources.append(f"SELECT {', '.join(COLUMNS)} FROM read_parquet([{names}])")
+    if lines:
+        names = ", ".join(f"'{_quoted(path)}'" for path in lines)
+        types = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
+        sources.append(
+            f"SELECT {', '.join(COLUMNS)} FROM read_json([{names}], format='newline_delimited', columns={{{types}}})"
+        )
+    if not sources:
+        return "SELECT " + ", ".join(f"NULL::{kind} AS {name}" for name, kind in COLUMNS.items()) + " WHERE false"
+    return " UNION ALL ".join(sources)

@@ -1,0 +1,183 @@
+"""The index of many runs: nothing lost, nothing twice, whoever writes, compacts or is killed; trends and outliers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.cli._main import run_cli
+from harness.core.errors import UsageError
+from harness.judge.history_index import COLUMNS, HistoryIndex, bundles_below, rows_of
+from harness.judge.trends import change_points, outliers
+from harness.results.bundle import publish
+from harness.results.reader import read_bundle
+from tests.results.builders import make_bundle, make_capture, make_context, make_run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def row(number: int, value: float = 1.0, **more: Any) -> dict[str, Any]:
+    stamp = f"2026-01-01T00:00:{number:06}Z"
+    return {"run_id": str(number), "bundle": f"b{number}", "timestamp": stamp, "metric": "m", "value": value, **more}
+
+
+def count(index: HistoryIndex) -> tuple[int, int]:
+    return index.query("SELECT count(*), count(DISTINCT run_id) FROM runs")[0]  # type: ignore[return-value]
+
+
+def test_bundles_are_indexed_once_and_failed_ones_not_at_all(tmp_path: Path) -> None:
+    make_bundle(tmp_path / "runs/a")
+    make_bundle(tmp_path / "runs/b", context=make_context(bench={"serial": 7}))
+    make_bundle(tmp_path / "runs/invalid", make_capture(overflow_layer=0))
+    broken = make_bundle(tmp_path / "runs/broken")
+    (broken / "summary.json").write_text("{}")
+    index = HistoryIndex(tmp_path / "index")
+    assert count(index) == (0, 0)
+    added, refused = index.index(bundles_below(tmp_path / "runs"))
+    assert added == 2 and len(refused) == 2
+    assert index.index(bundles_below(tmp_path / "runs"))[0] == 0
+    run = read_bundle(tmp_path / "runs/b")
+    stored = dict(index.query("SELECT metric, value FROM runs WHERE serial = '7'"))
+    assert stored == {item["metric"]: item["value"] for item in rows_of(run)}
+    assert "layer[0].cycles" in stored and "clean.us" in stored
+
+
+def test_every_row_is_seen_once_before_during_and_after_compactions(tmp_path: Path) -> None:
+    index = HistoryIndex(tmp_path)
+    for number in range(24):
+        index.append([row(number)])
+        if number % 2:
+            assert index.compact()
+            assert count(index) == (number + 1, number + 1)
+    assert not list((tmp_path / "parts").iterdir())
+    assert len(list((tmp_path / "merged").iterdir())) <= 17
+
+
+def test_a_compaction_killed_at_any_point_loses_and_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import harness.judge.history_index as module
+
+    index = HistoryIndex(tmp_path)
+    for number in range(5):
+        index.append([row(number)])
+    real, unlink = module.atomic_write, Path.unlink
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "atomic_write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        index.compact()
+    assert count(index) == (5, 5)
+    monkeypatch.setattr(module, "atomic_write", real)
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(KeyboardInterrupt):
+        index.compact()
+    monkeypatch.setattr(Path, "unlink", unlink)
+    assert count(index) == (5, 5)
+    index.append([row(5)])
+    assert count(index) == (6, 6)
+    assert index.compact() and count(index) == (6, 6)
+    assert not list((tmp_path / "parts").iterdir())
+
+
+def test_processes_append_and_are_killed_while_others_compact(tmp_path: Path) -> None:
+    code = (
+        "import sys; from harness.judge.history_index import HistoryIndex\n"
+        "index = HistoryIndex(sys.argv[1])\n"
+        "for number in range(10**6):\n"
+        "    name = f'{sys.argv[2]}-{number}'\n"
+        "    index.append([{'run_id': name, 'metric': 'm', 'value': 1.0}])\n"
+        "    print(name, flush=True)\n"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(n)], stdout=subprocess.PIPE, cwd=ROOT)
+        for n in range(2)
+    ]
+    told: list[bytes] = []
+    index = HistoryIndex(tmp_path)
+    for writer in writers:
+        assert writer.stdout is not None
+        told += [writer.stdout.readline() for _ in range(100)]
+        index.compact(wait=False)
+        os.kill(writer.pid, signal.SIGKILL)
+        told += writer.stdout.read().splitlines()
+        writer.wait()
+    index.compact()
+    rows, distinct = count(index)
+    assert rows == distinct
+    stored = {name for (name,) in index.query("SELECT run_id FROM runs")}
+    assert {name.decode().strip() for name in told if name.strip()} <= stored
+
+
+def test_queries_that_are_wrong_say_so(tmp_path: Path) -> None:
+    index = HistoryIndex(tmp_path)
+    index.append([row(1)])
+    with pytest.raises(UsageError, match="cannot be answered") as caught:
+        index.query("SELECT nothing FROM nowhere")
+    assert "timestamp" in caught.value.todo
+    assert set(COLUMNS) >= set(row(1))
+
+
+def test_change_points_are_found_where_they_are() -> None:
+    rng = np.random.default_rng(1)
+    values = np.concatenate([rng.normal(100, 1, 60), rng.normal(103, 1, 40), rng.normal(99, 1, 50)])
+    first, second = change_points(values.tolist())
+    assert abs(first.index - 60) <= 2 and abs(second.index - 100) <= 2
+    assert (
+        first.p <= 0.01 and first.before == pytest.approx(100, abs=0.5) and first.after == pytest.approx(103, abs=0.5)
+    )
+    assert change_points(values.tolist(), cuts=[60, 100]) == ()
+    assert change_points([5.0] * 100) == () and change_points([1.0, 2.0]) == ()
+    exact = change_points([5.0] * 10 + [6.0] * 10)
+    assert [(point.index, point.before, point.after) for point in exact] == [(10, 5.0, 6.0)]
+
+
+def test_flat_histories_are_quiet() -> None:
+    rng = np.random.default_rng(3)
+    assert sum(bool(change_points(rng.standard_t(3, 100).tolist(), seed=n)) for n in range(60)) <= 4
+
+
+def test_outliers_among_boards() -> None:
+    group = {f"b{n}": 100.0 + 0.1 * n for n in range(6)}
+    (found,) = outliers({**group, "odd": 110.0})
+    assert (found.name, found.gates) == ("odd", True) and found.z > 4
+    assert outliers(group) == () and outliers({}) == ()
+    assert outliers({**group, "near": 100.9}) == (), "below the effect floor"
+    (small,) = outliers({"a": 1.0, "b": 1.0, "c": 9.0})
+    assert not small.gates
+    assert outliers({f"b{n}": 100.0 for n in range(6)} | {"odd": 100.5}) == ()
+    assert outliers({f"b{n}": 0.0 for n in range(6)} | {"odd": 1.0})[0].gates
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "index")
+    for number in range(12):
+        cycles = (5000, 3000, 2500, 2000, 500) if number < 6 else (6000, 3000, 2500, 2000, 500)
+        stamp = f"2026-01-01T00:00:{number:02}.000Z"
+        content = make_run(make_capture(cycles), run_id=f"run-{number}").content
+        publish(tmp_path / f"runs/{number:02}", replace(content, timestamp=stamp))
+    assert run_cli(["history", "index", str(tmp_path / "runs"), "--index", place, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["added"] == 12
+    assert run_cli(["history", "trend", "total_cycles", "--index", place, "--json"]) == 0
+    (history,) = json.loads(capsys.readouterr().out)["histories"]
+    (change,) = history["changes"]
+    assert (change["before"], change["after"]) == (13000, 14000)
+    assert change["timestamp"].startswith("2026-01-01T00:00:06")
+    assert run_cli(["history", "trend", "total_cycles", "--index", place]) == 0
+    assert run_cli(["history", "outliers", "total_cycles", "--index", place]) == 0
+    capsys.readouterr()
+    assert run_cli(["sql", "SELECT count(DISTINCT bundle) AS n FROM runs", "--index", place, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"columns": ["n"], "rows": [[12]]}
+    assert run_cli(["sql", "SELEC", "--index", place]) == 2
+    assert run_cli(["history", "index", str(tmp_path / "none"), "--index", place]) == 2
