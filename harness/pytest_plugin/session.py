@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from harness.core.errors import HarnessError, HostError
+from harness.core.signals import TERMINATED, unwound_by_sigterm
 from harness.pytest_plugin.hooks import mark_of
 from harness.pytest_plugin.options import get_option
 from harness.pytest_plugin.outcome import ASKED, BROKEN, STARTED, BlockedError, breaks_board, record_of
@@ -129,19 +130,25 @@ def leased_board(request: pytest.FixtureRequest, image: Build) -> Iterator[Board
     from harness.runner.board import lease_board
 
     item = item_of(request)
-    with faults(request):
-        lease = lease_board(
-            bench_of(request.config),
-            image,
-            serial=serial_for(request.config, image.plan.board),
-            holder=f"pytest {item.nodeid}",
-            deadlines=_deadlines(request.config),
-        )
-    record = record_of(item)
-    record["serial"] = str(lease.info.serial)
-    record["source"] = lease.board_type.source
-    with lease:
-        yield lease
+    with _terminable():
+        with faults(request):
+            lease = lease_board(
+                bench_of(request.config),
+                image,
+                serial=serial_for(request.config, image.plan.board),
+                holder=f"pytest {item.nodeid}",
+                deadlines=_deadlines(request.config),
+            )
+        record = record_of(item)
+        record["serial"] = str(lease.info.serial)
+        record["source"] = lease.board_type.source
+        with lease:
+            yield lease
+
+
+def _terminable() -> AbstractContextManager[None]:
+    ending = "ended by SIGTERM"
+    return unwound_by_sigterm(lambda: pytest.exit.Exception(ending, returncode=TERMINATED))
 
 
 def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> FlashedBoard:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import HardFaultError, HarnessError, UsageError
+from harness.core.signals import TERMINATED, unwound_by_sigterm
 from harness.results.outputs import OutputsCheck
 from harness.runner.board import flash_board, lease_board, silent
 from harness.runner.deadlines import Deadlines
@@ -145,7 +146,7 @@ def run(
         raise WrongBoardError(
             f"The build is for {build.plan.board}, not for {board}.",
             why="A board must be of the type that the image names.",
-            todo=f"Build for {board}, or run on {build.plan.board}.",
+            todo=f"Build for {board}, or run on {build.plan.board}; which one of them, `--serial` says.",
         )
     if expect not in ("reference", "none"):
         raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference' or 'none'.")
@@ -204,7 +205,10 @@ class _Run:
         from harness.bench.inventory import Bench, load_bench
 
         reachable = bench if isinstance(bench, Bench) else load_bench(bench)
-        with lease_board(reachable, self.build, serial=serial, holder="harness run", deadlines=self.deadlines) as own:
+        with (
+            unwound_by_sigterm(lambda: SystemExit(TERMINATED)),
+            lease_board(reachable, self.build, serial=serial, holder="harness run", deadlines=self.deadlines) as own,
+        ):
             self.log(f"{own.info.board_type} {own.info.serial} leased from {own.info.provider}")
             yield own
 

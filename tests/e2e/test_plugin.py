@@ -173,3 +173,34 @@ def test_it(run, number):
     summary = json.loads((suite.path / "hil.json").read_text())
     assert summary["counts"]["passed"] == 4 and len(summary["tests"]) == 4
     assert len({test["bundles"][0]["path"] for test in summary["tests"]}) == 4
+
+
+def test_sigterm_halts_and_frees_the_board(suite: pytest.Pytester) -> None:
+    suite.makeconftest("""
+held = []
+
+def pytest_unconfigure(config):
+    for lease, pid in held:
+        gone = lease._hold.emulator.alive is False
+        print(f"released: {lease._released}, emulator gone: {gone}")
+""")
+    suite.makepyfile(
+        body("""
+import os, signal
+import conftest
+
+@pytest.mark.hil(**QUICK)
+def test_cancelled(board):
+    board.open_probe()
+    conftest.held.append((board, board._hold.emulator.pid()))
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+
+@pytest.mark.hil(**QUICK)
+def test_not_begun(board):
+    pass
+""")
+    )
+    result = suite.runpytest_subprocess("-p", "no:cacheprovider", "-s", timeout=60)
+    assert result.ret == 128 + 15
+    result.stdout.fnmatch_lines(["*ended by SIGTERM*", "released: True, emulator gone: True"])
