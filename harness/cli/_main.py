@@ -103,6 +103,9 @@ def _typer_error(error: Exception, as_json: bool) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     if isinstance(error, typer.TyperException):
+        if not error.format_message():
+            # A group without a command has printed its help.
+            return UsageError.exit_code
         told = UsageError(error.format_message())
         _report(told, as_json)
         return told.exit_code

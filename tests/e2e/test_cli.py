@@ -170,3 +170,11 @@ def test_interrupt_leaves_the_board_free(built: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     with load_bench().lease(LeaseRequest(("mps2_an386",), None, "test"), Deadline(5, "a board")):
         pass
+
+
+@pytest.mark.parametrize("group", ["cache", "bench", "results", "validate"])
+def test_a_group_without_a_command_shows_its_help_alone(group: str) -> None:
+    done = harness(group)
+    assert done.returncode == 2
+    assert "Commands" in done.stdout and "completion" not in done.stdout
+    assert done.stderr == ""
