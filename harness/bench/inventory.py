@@ -9,6 +9,7 @@ boards:
     probe: jlink            # or "virtual": an emulated board under this serial
     transport: rtt
     library: libjlinkarm.so # optional: the J-Link library to load, relative to this file
+    power: {driver: ppk2, address: /dev/ttyACM0, volts: 1.8}   # optional: the power monitor wired to the board
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from harness.bench.local import LocalBoard, LocalProvider
 from harness.bench.noise import NoiseSettings
-from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest
+from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest, MonitorPlace
 from harness.board.descriptor import BoardType, board_types
 from harness.board.validation import explain
 from harness.core.deadline import Deadline
@@ -44,6 +45,21 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class BenchMonitor(_Record):
+    """The power monitor of a board; `harness power calibrate` finds its relative error."""
+
+    driver: Annotated[str, Field(pattern="^[a-z][a-z0-9_-]*$")]
+    address: Annotated[str, Field(min_length=1)]
+    volts: Annotated[float, Field(gt=0, le=60, strict=False)] | None = None
+    gate_line: Annotated[int, Field(ge=0, le=7)] = 0
+    relative_error: Annotated[float, Field(ge=0, lt=1, strict=False)] | None = None
+    basis: str = ""
+
+    def place(self) -> MonitorPlace:
+        """As a lease hands it out."""
+        return MonitorPlace(**self.model_dump())
+
+
 class BenchEntry(_Record):
     """One board of bench.yaml."""
 
@@ -52,6 +68,7 @@ class BenchEntry(_Record):
     probe: Literal["jlink", "virtual"] = "jlink"
     transport: Literal["rtt"] = "rtt"
     library: str | None = None
+    power: BenchMonitor | None = None
 
 
 class BenchFile(_Record):
@@ -201,7 +218,13 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
 
     root = path.parent if path is not None else Path()
     local = tuple(
-        LocalBoard(entry.serial, entry.board, entry.transport, _library(root, entry.library))
+        LocalBoard(
+            entry.serial,
+            entry.board,
+            entry.transport,
+            _library(root, entry.library),
+            entry.power.place() if entry.power is not None else None,
+        )
         for entry in file.boards
         if entry.probe == "jlink"
     )

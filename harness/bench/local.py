@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.locks import SerialLock
-from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
@@ -24,6 +24,7 @@ class LocalBoard:
     board_type: str
     transport: str
     library: Path | None = None
+    power: MonitorPlace | None = None
 
 
 class LocalHold:
@@ -32,6 +33,7 @@ class LocalHold:
     def __init__(self, board: LocalBoard, board_type: BoardType) -> None:
         self.library = JLinkLibrary(board.library)
         self._serial = board.serial
+        self._power = board.power
         self._type = board_type
 
     def why_lost(self) -> HarnessError | None:
@@ -45,6 +47,10 @@ class LocalHold:
             probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
             probe.reset()
             probe.halt(deadline)
+
+    def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
+        """The monitor that bench.yaml names for this board."""
+        return self._power
 
     def end(self) -> None:
         """Nothing to let go of."""

@@ -90,6 +90,22 @@ class BoardProvider(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class MonitorPlace:
+    """The power monitor that is wired to a board: driver and address as `harness.power` takes them, supply in volts.
+
+    `relative_error` is the half-width of its error at 95 %, None when nobody calibrated it; `basis` says what it
+    rests on.
+    """
+
+    driver: str
+    address: str
+    volts: float | None
+    gate_line: int = 0
+    relative_error: float | None = None
+    basis: str = ""
+
+
 class BoardHold(Protocol):
     """What a provider keeps for a board while it is leased."""
 
@@ -101,6 +117,10 @@ class BoardHold(Protocol):
 
     def recover(self, deadline: Deadline) -> None:
         """Bring the board back to a defined state: restart its emulator, cycle its power."""
+        ...
+
+    def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
+        """The power monitor wired to the board, None when there is none."""
         ...
 
     def end(self) -> None:
@@ -169,6 +189,15 @@ class BoardLease:
     def why_lost(self) -> HarnessError | None:
         """Why the board is gone, such as a core that locked up; None when it is there or the reason is unknown."""
         return self._hold.why_lost()
+
+    def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
+        """The power monitor wired to the board; None when there is none. It is gone when the board is recovered.
+
+        Raises:
+            BenchError: it cannot be started.
+        """
+        self._check()
+        return self._hold.power_monitor(deadline)
 
     def recover(self, deadline: Deadline | None = None) -> None:
         """Bring the board back to a defined state; an open probe is closed first.

@@ -19,15 +19,16 @@ from dataclasses import dataclass, replace
 
 from harness.bench.locks import SerialLock, holder_text
 from harness.bench.noise import NoiseSettings, NoiseSource
-from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
 from harness.probe.library import JLinkLibrary
 from harness.virtual.checks import emulator_checks
-from harness.virtual.launcher import LaunchOptions, VirtualBoard
+from harness.virtual.launcher import EVENTS, LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
+from harness.virtual.ppk2_process import VirtualPpk2
 from harness.virtual.registry import registered
 
 __all__ = ["RegisteredVirtualBoard", "VirtualHold", "VirtualProvider", "emulator_checks", "first_serial", "registered"]
@@ -60,6 +61,7 @@ class VirtualHold:
         self._serial = serial
         self._options = options
         self.emulator = VirtualBoard.start(board, serial, deadline, options)
+        self._monitor: VirtualPpk2 | None = None
 
     def why_lost(self) -> HarnessError | None:
         """Why the emulator ended, or None while it runs."""
@@ -67,12 +69,38 @@ class VirtualHold:
 
     def recover(self, deadline: Deadline) -> None:
         """Start a new emulator under the same serial: a power cycle."""
+        self._end_monitor()
         self.emulator.stop()
         self.emulator = VirtualBoard.start(self._type, self._serial, deadline, self._options)
 
+    def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
+        """A virtual PPK2 before this emulator, started when first asked for; None where nothing models energy."""
+        emulator = self._type.emulator
+        if emulator is None or emulator.supply is None or emulator.energy is None or not self._options.counters:
+            return None
+        supply = emulator.supply
+        if self._monitor is None:
+            self._monitor = VirtualPpk2.start(
+                self.emulator.directory / EVENTS,
+                deadline,
+                clock_hz=self._type.clocks.rates_hz[self._type.clocks.default],
+                volts=supply.volts,
+                idle_a=supply.idle_a,
+                seed=self._serial,
+            )
+        return MonitorPlace("ppk2", self._monitor.path, supply.volts, 0, 0.0, f"by construction; {supply.basis}")
+
+    def _end_monitor(self) -> None:
+        monitor, self._monitor = self._monitor, None
+        if monitor is not None:
+            monitor.stop()
+
     def end(self) -> None:
-        """End the emulator."""
-        self.emulator.stop()
+        """End the emulator and what stands before it."""
+        try:
+            self._end_monitor()
+        finally:
+            self.emulator.stop()
 
 
 class VirtualProvider:

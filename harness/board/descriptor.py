@@ -146,6 +146,14 @@ class EnergyTable(_Record):
     fj: Mapping[str, Annotated[int, Field(ge=0)]]
 
 
+class Supply(_Record):
+    """What an emulated board's power monitor sees: supply in volts, idle current in amperes, and what they rest on."""
+
+    volts: Annotated[float, Field(gt=0, le=20)]
+    idle_a: Annotated[float, Field(ge=0, le=1)]
+    basis: str
+
+
 class CacheModel(_Record):
     """A modelled data cache; sizes in bytes, `cacheable` as pairs of first address and first address behind."""
 
@@ -172,6 +180,7 @@ class Emulator(_Record):
     tcm: tuple[tuple[Address, Annotated[int, Field(gt=0, le=0x1_0000_0000)]], ...] = ()
     bus_bytes: Annotated[int, Field(gt=0, le=64)] = 4
     energy: EnergyTable | None = None
+    supply: Supply | None = None
     events: Mapping[str, Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(default_factory=dict)
     options: Mapping[str, str | int] = Field(default_factory=dict)
 

@@ -33,9 +33,6 @@ class Distribution(Protocol):
     def power(self) -> float:
         """Sum of current times voltage, in watts times samples."""
 
-    def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest current, in amperes."""
-
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """Currents in amperes below which these parts of the samples lie; 1.0 is the peak."""
 
@@ -69,10 +66,10 @@ class KeyDistribution:
         assert block.table is not None
         self._table = block.table
         self._volts = float(np.asarray(block.volts).reshape(-1)[0])
-        self._counts = np.zeros(KEY_MASK + 1, np.int64)
-        self._left_out: dict[int, int] = {}
-        # Only this part of the counts is in use: a window touches few of the possible codes.
-        self._low, self._high = KEY_MASK, 0
+        # Counts of the keys from `_low` on: a window touches few of all possible ones.
+        self._low = 0
+        self._counts = np.empty(0, np.int64)
+        self._left_out: list[int] = []
         self.count = 0
 
     def add(self, block: Block, start: int, end: int, left_out: NDArray[np.int64]) -> None:
@@ -80,43 +77,39 @@ class KeyDistribution:
         assert block.words is not None
         keys = block.words[start:end] & np.uint32(KEY_MASK)
         low, high = int(keys.min()), int(keys.max())
+        if len(self._counts):
+            low, high = min(low, self._low), max(high, self._low + len(self._counts) - 1)
         keys -= np.uint32(low)
-        self._counts[low : high + 1] += np.bincount(keys, minlength=high - low + 1)
-        self._low, self._high = min(self._low, low), max(self._high, high)
-        for key in (block.words[left_out] & np.uint32(KEY_MASK)).tolist():
-            self._left_out[key] = self._left_out.get(key, 0) + 1
+        counts = np.bincount(keys, minlength=high - low + 1)
+        if len(self._counts):
+            at = self._low - low
+            counts[at : at + len(self._counts)] += self._counts
+        self._low, self._counts = low, counts
+        self._left_out += (block.words[left_out] & np.uint32(KEY_MASK)).tolist()
         self.count += end - start
-
-    def _present(self) -> NDArray[np.int64]:
-        return self._low + np.flatnonzero(self._counts[self._low : self._high + 1])
 
     def charge(self) -> float:
         """See `Distribution`."""
-        used = slice(self._low, self._high + 1)
-        return float(self._counts[used] @ self._table[used])
+        return float(self._counts @ self._table[self._low : self._low + len(self._counts)])
 
     def power(self) -> float:
         """See `Distribution`."""
         return self.charge() * self._volts
 
-    def extremes(self) -> tuple[float, float]:
-        """See `Distribution`."""
-        values = self._table[self._present()]
-        return float(values.min()), float(values.max())
-
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """See `Distribution`."""
-        used = self._counts[self._low : self._high + 1].copy()
-        if sum(self._left_out.values()) < self.count:
-            for key, times in self._left_out.items():
-                used[key - self._low] -= times
+        used = self._counts
+        if self._left_out and len(self._left_out) < self.count:
+            used = used.copy()
+            for key in self._left_out:
+                used[key - self._low] -= 1
         present = np.flatnonzero(used)
         return _pick(self._table[self._low + present], used[present], at)
 
     def quantisation(self, noise_lsb: float) -> float:
         """See `Distribution`. Few different codes in many samples mean no dither: the error does not average out."""
         variance = 0.0
-        keys = self._present()
+        keys = self._low + np.flatnonzero(self._counts)
         for rng in range(RANGES):
             present = keys[keys >> CODE_BITS == rng]
             if len(present) == 0:
@@ -124,7 +117,7 @@ class KeyDistribution:
             # The correction terms make a step's size depend on the current.
             inner = np.minimum(present, (rng << CODE_BITS) + CODE_MAX - 1)
             steps = self._table[inner + 1] - self._table[inner]
-            here = self._counts[present].astype(np.float64)
+            here = self._counts[present - self._low].astype(np.float64)
             if here.sum() >= UNDITHERED_SAMPLES and len(present) < UNDITHERED_CODES:
                 variance += float((here * steps).sum()) ** 2 / 12
             else:
@@ -133,7 +126,8 @@ class KeyDistribution:
 
     def saturated(self) -> int:
         """See `Distribution`."""
-        return int(self._counts[(RANGES - 1) << CODE_BITS | CODE_MAX])
+        at = ((RANGES - 1) << CODE_BITS | CODE_MAX) - self._low
+        return int(self._counts[at]) if at < len(self._counts) else 0
 
 
 class FloatDistribution:
@@ -142,7 +136,7 @@ class FloatDistribution:
     def __init__(self) -> None:
         self._counts = np.zeros(1 << (32 - FLOAT_SHIFT), np.int64)
         self._charge = self._power = 0.0
-        self._low, self._peak = np.inf, -np.inf
+        self._peak = -np.inf
         self.count = 0
 
     def add(self, block: Block, start: int, end: int, left_out: NDArray[np.int64]) -> None:
@@ -153,7 +147,6 @@ class FloatDistribution:
         volts = block.volts[start:end] if isinstance(block.volts, np.ndarray) else block.volts
         self._charge += float(values.sum())
         self._power += float((values * volts).sum())
-        self._low = min(self._low, float(values.min()))
         self._peak = max(self._peak, float(values.max()))
         bits = values.astype(np.float32).view(np.uint32) >> np.uint32(FLOAT_SHIFT)
         self._counts += np.bincount(bits.astype(np.intp), minlength=len(self._counts))
@@ -166,10 +159,6 @@ class FloatDistribution:
     def power(self) -> float:
         """See `Distribution`."""
         return self._power
-
-    def extremes(self) -> tuple[float, float]:
-        """See `Distribution`."""
-        return self._low, self._peak
 
     def quantiles(self, at: Sequence[float]) -> tuple[float, ...]:
         """See `Distribution`."""

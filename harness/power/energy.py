@@ -122,6 +122,8 @@ class _Open:
     volts_last: float = 0.0
     changes: int = 0
     steepest: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
     range_variance: float = 0.0
 
 
@@ -230,8 +232,8 @@ class _Integrator:
         to.volts_head = to.volts_head or (
             float(block.volts[low]) if isinstance(block.volts, np.ndarray) else block.volts
         )
-        lowest, highest = to.values.extremes()
-        if highest - lowest > SLEW_A:
+        to.low, to.high = min(to.low, float(values[low:high].min())), max(to.high, float(values[low:high].max()))
+        if to.high - to.low > SLEW_A:
             to.steepest = max(to.steepest, float(np.abs(np.diff(values[low:high])).max(initial=0.0)))
         to.changes += len(inside)
         # The first sample of a window is not in the integral, see `_close`.
@@ -254,7 +256,7 @@ class _Integrator:
         edge = EDGE_SAMPLES * math.hypot(head, gathered.last)
         firmware = self.plan.firmware(window.number)
         mean_a = charge / received
-        lowest, highest = values.extremes()
+        lowest, highest = gathered.low, gathered.high
         # What a missing sample may differ from the mean that stands for it.
         per_sample = GAP_MARGIN * max(highest - mean_a, mean_a - lowest)
         gaps = 0.0

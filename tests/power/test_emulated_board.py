@@ -6,23 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.inventory import load_bench
+from harness.bench.inventory import BenchFileError, load_bench
+from harness.bench.local import LocalHold
+from harness.bench.provider import MonitorPlace
+from harness.board.descriptor import load_board_type
 from harness.core.deadline import Deadline
 from harness.image.build import build
 from harness.plan.freeze import freeze
 from harness.power.gating import GatePlan
-from harness.power.monitor import MonitorSettings
+from harness.power.monitor import MonitorSettings, get_driver
 from harness.power.recording import Recording
 from harness.power.report import analyse
 from harness.runner.board import flash_board, lease_board
 from harness.runner.deadlines import Deadlines
 from harness.runner.measure import capture_request, measure
-from harness.virtual.launcher import EVENTS
-from harness.virtual.registry import places
-from tests.power.devices import virtual_ppk2
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.tflite"
-VOLTS = 1.8
 INFERENCES = 40
 
 
@@ -33,16 +32,22 @@ def test_energy_per_inference_is_what_the_emulator_counted(board: str, tmp_path:
     made = build(plan, tmp_path / "build")
     deadlines = Deadlines.of({})
     with lease_board(load_bench(None), made, serial=None, holder="test", deadlines=deadlines) as lease:
-        log = places(lease.serial).directory / EVENTS
-        more = ("--log", str(log), "--volts", str(VOLTS), "--idle-a", "0.0005")
-        settings = MonitorSettings(volts=VOLTS, source="emulated", accuracy={"relative": 0.0, "basis": "modelled"})
+        place = lease.power_monitor(Deadline(20, "the power monitor"))
+        assert place is not None and lease.power_monitor(Deadline(20, "the power monitor")) == place
+        settings = MonitorSettings(
+            volts=place.volts,
+            gate_line=place.gate_line,
+            source=lease.board_type.source,
+            accuracy={"relative": place.relative_error, "basis": place.basis},
+        )
         ready = flash_board(lease, made, deadlines)
-        with virtual_ppk2(tmp_path, *more) as device, device.open(settings) as monitor:
+        with get_driver(place.driver).open(place.address, settings, Deadline(20, "the monitor")) as monitor:
             with Recording(monitor, tmp_path / "w") as recording:
                 recording.wait_samples(3000, Deadline(20, "idle samples"))
                 said = measure(ready, capture_request(made, (), ()), deadlines)
                 recording.wait_windows(1, Deadline(30, "the window"))
                 waveform = recording.finish()
+    assert not Path(place.address).exists()
     clean = said.clean
     assert clean is not None
     counted_j = clean.observed["emulator.energy_fj"] * 1e-15
@@ -53,3 +58,18 @@ def test_energy_per_inference_is_what_the_emulator_counted(board: str, tmp_path:
     assert abs(line.energy_j - counted_j / clean.iterations) <= 2 * line.u95_j
     assert line.duration_s == pytest.approx(clean.observed["emulator.cycles"] / 25e6 / clean.iterations, rel=5e-3)
     assert report.header.source == "emulated"
+
+
+def test_bench_file_names_the_monitor_of_a_board(tmp_path: Path) -> None:
+    file = tmp_path / "bench.yaml"
+    text = (
+        "version: 1\nboards:\n  - serial: 12345\n    board: mps2_an386\n"
+        "    power: {driver: ppk2, address: /dev/ttyACM9, volts: 3}\n"
+    )
+    file.write_text(text)
+    (local,) = (provider for provider in load_bench(file).providers if provider.name == "local")
+    hold = LocalHold(local._boards[0], load_board_type("mps2_an386"))  # type: ignore[attr-defined]
+    assert hold.power_monitor(Deadline(1, "it")) == MonitorPlace("ppk2", "/dev/ttyACM9", 3.0)
+    file.write_text(text.replace("volts: 3", "volts: -3"))
+    with pytest.raises(BenchFileError):
+        load_bench(file)

@@ -29,7 +29,9 @@ from harness.power.waveform import Gap, Waveform, WaveformWriter
 from harness.virtual.ppk2_signal import Encoder
 from tests.power.support import capture, header, options, window, words_of
 
-SOON = Deadline(20, "a stand-in")
+
+def soon() -> Deadline:
+    return Deadline(20, "a stand-in")
 
 
 # --- registry ---
@@ -76,7 +78,7 @@ def test_a_third_party_registers_by_entry_point(monkeypatch: pytest.MonkeyPatch)
 
 
 def replayed(path: Path, to: Path, **changes: Any) -> Waveform:
-    with ReplayDriver().open(str(path), MonitorSettings(**{"volts": 3.3, **changes}), SOON) as opened:
+    with ReplayDriver().open(str(path), MonitorSettings(**{"volts": 3.3, **changes}), soon()) as opened:
         return opened.copy(to)
 
 
@@ -85,7 +87,7 @@ def test_our_own_file_replays_to_the_same_numbers(tmp_path: Path) -> None:
     first = capture(words_of([truth], Encoder(options())).tobytes(), tmp_path / "w.hwf")
     again = replayed(tmp_path / "w.hwf", tmp_path / "copy.hwf")
     assert analyse(again, GatePlan()).windows == analyse(first, GatePlan()).windows
-    with ReplayDriver().open(str(tmp_path / "w.hwf"), MonitorSettings(), SOON) as opened:
+    with ReplayDriver().open(str(tmp_path / "w.hwf"), MonitorSettings(), soon()) as opened:
         opened.start()
         writer = WaveformWriter(tmp_path / "pumped", opened.header())
         with pytest.raises(MonitorGoneError, match="end"):
@@ -224,7 +226,7 @@ def test_joulescope_joins_signals_and_lists_what_is_lost(tmp_path: Path) -> None
     driver = JoulescopeDriver(lambda: stand_in)
     assert driver.find()[0].product == "JS220"
     rate, count = 100_000, 40_000
-    with driver.open("000123", MonitorSettings(rate_hz=rate), SOON) as opened:
+    with driver.open("000123", MonitorSettings(rate_hz=rate), soon()) as opened:
         writer = WaveformWriter(tmp_path / "w", opened.header())
         opened.start()
         current, gate = np.full(count, 2e-3, np.float32), np.zeros(count, np.uint8)
@@ -254,18 +256,19 @@ def test_a_joulescope_that_falls_silent_or_is_in_use_is_told(tmp_path: Path, mon
 
     monkeypatch.setattr(joulescope, "SILENCE_S", 0.05)
     driver = JoulescopeDriver(JoulescopeStandIn)
-    with driver.open("u/js220/000123", MonitorSettings(keep_supply=True), SOON) as opened:
+    with driver.open("u/js220/000123", MonitorSettings(keep_supply=True), soon()) as opened:
         writer = WaveformWriter(tmp_path / "w", opened.header())
         opened.start()
+        late = soon()
         with pytest.raises(MonitorGoneError, match="stopped"):
-            while not SOON.expired:
+            while not late.expired:
                 opened.pump(writer, 0.06)
         with pytest.raises(MonitorError, match="feed"):
             opened.set_volts(3.0)
         writer.abandon()
     for stand_in, words in ((JoulescopeStandIn(fails="in use"), "in use"), (JoulescopeStandIn(()), "none")):
         with pytest.raises(MonitorError, match=words):
-            JoulescopeDriver(lambda s=stand_in: s).open("000123", MonitorSettings(), SOON)  # type: ignore[misc]
+            JoulescopeDriver(lambda s=stand_in: s).open("000123", MonitorSettings(), soon())  # type: ignore[misc]
         assert stand_in.finalized
 
 
@@ -338,7 +341,7 @@ def otii() -> Iterator[OtiiStandIn]:
 
 
 def test_otii_records_and_fetches(otii: OtiiStandIn, tmp_path: Path) -> None:
-    with OtiiDriver().open(f"127.0.0.1:{otii.port}/Ace", MonitorSettings(), SOON) as opened:
+    with OtiiDriver().open(f"127.0.0.1:{otii.port}/Ace", MonitorSettings(), soon()) as opened:
         opened.supply(True)
         opened.set_volts(3.0)
         opened.start()
@@ -357,14 +360,14 @@ def test_otii_records_and_fetches(otii: OtiiStandIn, tmp_path: Path) -> None:
 
 def test_an_otii_server_that_refuses_is_told(otii: OtiiStandIn, tmp_path: Path) -> None:
     otii.answers["project_start_recording"] = lambda _: None
-    with OtiiDriver().open(f"127.0.0.1:{otii.port}", MonitorSettings(), SOON) as opened:
+    with OtiiDriver().open(f"127.0.0.1:{otii.port}", MonitorSettings(), soon()) as opened:
         with pytest.raises(MonitorGoneError, match="start a recording"):
             opened.start()
 
 
 def test_another_device_than_asked_for_is_not_taken(otii: OtiiStandIn) -> None:
     with pytest.raises(MonitorError, match="Found: Ace"):
-        OtiiDriver().open(f"127.0.0.1:{otii.port}/Arc", MonitorSettings(), SOON)
+        OtiiDriver().open(f"127.0.0.1:{otii.port}/Arc", MonitorSettings(), soon())
 
 
 def test_no_server_and_no_address_are_told() -> None:
@@ -372,7 +375,7 @@ def test_no_server_and_no_address_are_told() -> None:
         port = server.getsockname()[1]
     for address in (f"127.0.0.1:{port}", "host:x"):
         with pytest.raises(MonitorError, match="Otii"):
-            OtiiDriver().open(address, MonitorSettings(), SOON)
+            OtiiDriver().open(address, MonitorSettings(), soon())
 
 
 # --- INA228, as firmware reports it ---

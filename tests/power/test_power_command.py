@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from harness.cli._main import run_cli
 from harness.power.calibrate import calibrate
 from harness.power.errors import MonitorError
 from harness.power.waveform import Waveform, WaveformWriter
@@ -19,9 +21,11 @@ from tests.power.support import IDLE_A, VOLTS, header, idle_words, options, wind
 
 
 def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", "power", *arguments], capture_output=True, text=True, timeout=90
-    )
+    """The command in this process: a new one for each would cost seconds of start-up."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run_cli(["power", *arguments])
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def test_list_names_drivers_and_what_they_can() -> None:
