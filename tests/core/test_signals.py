@@ -8,7 +8,6 @@ import subprocess
 import sys
 from threading import Thread
 
-
 from harness.core.signals import TERMINATED, unwound_by_sigterm
 
 HELD = """
