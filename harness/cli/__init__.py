@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "metrics": ("harness.cli.metrics", "list the metrics that a profile may name"),
     "compare": ("harness.cli.compare", "judge a candidate bundle against a baseline"),
     "ab": ("harness.cli.ab", "build two firmware trees, measure in pairs, judge: the merge gate"),
+    "bisect": ("harness.cli.bisect", "find the commit that made a metric worse, on a board"),
     "baseline": ("harness.cli.baseline", "approve baselines, and see what is approved"),
     "history": ("harness.cli.history", "index many bundles; trends and outliers"),
     "sql": ("harness.cli.sql", "ask the index of runs"),

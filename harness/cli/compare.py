@@ -20,7 +20,7 @@ _FLAGS = {"--json": "json", "--metrics": "metrics"}
 def run_plain(args: list[str]) -> int | None:
     """Run a plain command line; None when it needs the full parser."""
     paths: list[str] = []
-    profile = ""
+    profile = markdown = ""
     flags: set[str] = set()
     rest = iter(args)
     for arg in rest:
@@ -30,21 +30,35 @@ def run_plain(args: list[str]) -> int | None:
             profile = next(rest, "")
             if not profile:
                 return None
+        elif arg == "--markdown":
+            markdown = next(rest, "")
+            if not markdown:
+                return None
         elif arg.startswith("-"):
             return None
         else:
             paths.append(arg)
     if len(paths) != 2:
         return None
-    return judge(Path(paths[0]), Path(paths[1]), profile, as_json="json" in flags, metrics="metrics" in flags)
+    return judge(
+        Path(paths[0]), Path(paths[1]), profile, as_json="json" in flags, metrics="metrics" in flags, markdown=markdown
+    )
 
 
-def judge(base: Path, cand: Path, profile: str, *, as_json: bool, metrics: bool) -> int:
-    """Compare, print, and return the exit code; errors are raised unless JSON is asked for."""
+def judge(base: Path, cand: Path, profile: str, *, as_json: bool, metrics: bool, markdown: str = "") -> int:
+    """Compare, print, and return the exit code; errors are raised unless JSON is asked for.
+
+    `markdown` names a file for a comment on a merge, which is written whatever the outcome.
+    """
     from harness.judge.compare import try_compare
     from harness.judge.profile_file import find_profile
 
     outcome = try_compare(base, cand, find_profile(profile) if profile else None)
+    if markdown:
+        from harness.core.files import atomic_write
+        from harness.judge.report import compare_markdown
+
+        atomic_write(Path(markdown), compare_markdown(outcome))
     if as_json:
         print(json.dumps(outcome.to_dict(), indent=2, sort_keys=True, allow_nan=False))
     elif outcome.error is not None:
@@ -86,6 +100,7 @@ def _typer_app() -> Any:
             "", "--profile", "-p", help="Comparison profile: a file, or the name of a shipped one."
         ),
         metrics: bool = typer.Option(False, "--metrics", help="Also list every metric of both bundles."),
+        markdown: str = typer.Option("", "--markdown", help="Also write a comment for a merge to this file."),
         json_: bool = typer.Option(False, "--json", help="Print the whole outcome as JSON."),
     ) -> None:
         """Compare two bundles.
@@ -93,7 +108,7 @@ def _typer_app() -> Any:
         Exit codes: 0 pass, warn, skip or no profile; 1 the verdict is fail; 2 the profile cannot be used; 4 the bundles
         are not comparable; 5 a bundle is broken.
         """
-        raise typer.Exit(judge(base, cand, profile, as_json=json_, metrics=metrics))
+        raise typer.Exit(judge(base, cand, profile, as_json=json_, metrics=metrics, markdown=markdown))
 
     # Annotations are text here, and Typer looks them up in the module.
     compare.__annotations__ = {
@@ -101,6 +116,7 @@ def _typer_app() -> Any:
         "cand": Path,
         "profile": str,
         "metrics": bool,
+        "markdown": str,
         "json_": bool,
         "return": None,
     }

@@ -172,6 +172,12 @@ def counter_unit(name: str) -> str:
     return known.unit if known is not None else "events"
 
 
+def selector_unit(name: str) -> str:
+    """The unit of what a selector selects."""
+    counter, layer = _COUNTER.match(name), _LAYER.match(name)
+    return counter_unit(counter["name"] if counter else layer["what"] if layer else name)
+
+
 def resolve(name: str, run: RunArtifacts) -> tuple[Metric, ...]:
     """The metrics a name stands for in one bundle: one for most names, one a layer for `layer[*]`, none if unknown."""
     if name in METRICS:

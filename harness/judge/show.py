@@ -9,12 +9,15 @@ from harness.judge.metrics import METRICS, repeatability
 from harness.judge.numbers import to_float
 from harness.results.frozen import thaw
 from harness.results.layers import NOT_COUNTERS
+from harness.results.manifest import RunStatus
 from harness.results.reader import RunArtifacts
 
 
 def metric_rows(run: RunArtifacts) -> list[dict[str, Any]]:
-    """Every metric that the bundle has a value for: name, value, unit, repeatability."""
-    rows = []
+    """Every metric that the bundle has a value for: name, value, unit, repeatability. A failed run measured nothing."""
+    rows: list[dict[str, Any]] = []
+    if run.manifest is not None and run.manifest.status is RunStatus.FAILED and not run.layers:
+        return rows
     for name, metric in METRICS.items():
         value = metric.read(run)
         if value is not None:
@@ -54,7 +57,8 @@ def bundle_text(run: RunArtifacts) -> str:
     rows: list[tuple[str, ...]] = [
         (row["name"], number(to_float(row["value"])), row["unit"], row["repeatability"]) for row in metric_rows(run)
     ]
-    lines += ["", f"figures ({source}):", *_columns(("metric", "value", "unit", "repeats"), rows, {1})]
+    if rows:
+        lines += ["", f"figures ({source}):", *_columns(("metric", "value", "unit", "repeats"), rows, {1})]
     counters = [name for name in (run.layers[0] if run.layers else {}) if name not in NOT_COUNTERS]
     if run.layers:
         headings = ("layer", "op", "cycles", *counters)

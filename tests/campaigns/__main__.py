@@ -9,6 +9,7 @@ CAMPAIGNS: dict[str, tuple[str, str]] = {
     "kill": ("tests.campaigns.kill", "kill -9 of pytest, QEMU and the compiler at random moments"),
     "determinism": ("tests.campaigns.determinism", "identical raw samples whatever the host does"),
     "power": ("tests.campaigns.power", "energy and its uncertainty, faulty streams, long captures"),
+    "histories": ("tests.campaigns.histories", "flat histories; the index of runs, fast and without loss"),
     "merges": ("tests.campaigns.merges", "20,000 simulated merges of 40 correlated metrics"),
     "merge-gate": ("tests.campaigns.merge_gate", "30 merges end to end on a noisy emulated board"),
     "statistics": ("tests.campaigns.statistics", "false alarms and misses of the sequential procedure by noise"),

@@ -142,3 +142,33 @@ def test_the_plugin_judges_against_a_base(pytester: pytest.Pytester, tmp_path: P
     properties = {item.get("name"): item.get("value") for item in suite.iter("property")}
     assert properties["hil.verdict"] == "improved" and properties["hil.changed_layers"] == str(POOL)
     assert properties["hil.metric.total_cycles"].startswith("improved")
+
+
+def test_bisect_finds_the_commit(tmp_path: Path) -> None:
+    from harness.judge.bisect import bisect, metric_profile
+
+    repository = slower(tmp_path / "repository", 1)
+    kernel = repository / "firmware/kernels/nn_pool.c"
+    git = ["git", "-C", str(repository), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    hashes = []
+    for number, rounds in enumerate((1, 1, 1, 300, 300)):
+        text = kernel.read_text()
+        text = text.replace("i < 1u;", f"i < {rounds}u;")
+        kernel.write_text("#error broken\n" + text if number == 1 else text.replace("#error broken\n", ""))
+        (repository / "notes").write_text(str(number))
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", str(number)], check=True)
+        hashes.append(
+            subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+        )
+    outcome = bisect(
+        hashes[0], "HEAD", metric_profile("total_cycles", "cycles"), "total_cycles", repository=repository, model=DIGITS,
+        settings=SETTINGS, bench=load_bench(None), out=tmp_path / "runs",
+    )  # fmt: skip
+    assert outcome.commit == hashes[3]
+    with pytest.raises(UsageError, match="not worse"):
+        bisect(
+            hashes[3], hashes[4], metric_profile("total_cycles", "cycles"), "total_cycles", repository=repository,
+            model=DIGITS, settings=SETTINGS, bench=load_bench(None), out=tmp_path / "again",
+        )  # fmt: skip
