@@ -266,6 +266,7 @@ def test_results_commands(bundles: dict[str, Path], tmp_path: Path, capsys: pyte
     assert json.loads(out)["source"] == "emulated"
     code, out, _ = cli(capsys, "results", "show", bundles["failed"])
     assert code == 0 and "capture.failed" in out
+    assert "figures" not in out, "what was not measured is absent, not zero"
     code, out, _ = cli(capsys, "results", "verify", "--recompute", bundles["base"], bundles["failed"])
     assert code == 0 and out.count("verified") == 2
     broken = make_bundle(tmp_path / "broken")
