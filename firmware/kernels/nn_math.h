@@ -42,4 +42,9 @@ static inline int32_t nn_scale_once(int32_t value, int32_t multiplier, int32_t s
     return (int32_t)(((int64_t)value * multiplier + ((int64_t)1 << (places - 1))) >> places);
 }
 
+/* A sum of 64 bits times a factor whose multiplier has 15 bits, 2^(-shift), rounded once. */
+static inline int32_t nn_scale_wide(int64_t value, int32_t multiplier, int32_t shift) {
+    return (int32_t)((value * multiplier + ((int64_t)1 << (shift - 1))) >> shift);
+}
+
 #endif

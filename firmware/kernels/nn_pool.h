@@ -1,4 +1,4 @@
-/* AVERAGE_POOL_2D and MAX_POOL_2D, int8. What lies outside the image does not count. */
+/* AVERAGE_POOL_2D and MAX_POOL_2D. What lies outside the image does not count. */
 #ifndef NN_POOL_H
 #define NN_POOL_H
 
@@ -14,5 +14,9 @@ typedef struct nn_pool {
 
 void nn_average_pool_2d(const nn_pool_t *p, const int8_t *x, int8_t *y);
 void nn_max_pool_2d(const nn_pool_t *p, const int8_t *x, int8_t *y);
+
+/* Of int16. */
+void nn_average_pool_2d_16(const nn_pool_t *p, const void *x, void *y);
+void nn_max_pool_2d_16(const nn_pool_t *p, const void *x, void *y);
 
 #endif

@@ -57,16 +57,21 @@ class Batch:
         return self.model.tensor(shape, scale=scales, zero_point=points, axis=axis or 0, data=data.tobytes()), scales
 
     def bias(
-        self, channels: int, input_scale: float, scales: Sequence[float], spread: float, *, always: bool = False
+        self,
+        channels: int,
+        input_scale: float,
+        scales: Sequence[float],
+        spread: float,
+        *,
+        always: bool = False,
+        dtype: str = "int32",
     ) -> int:
         """Absent one time in four."""
         if not always and self.integer(0, 3) == 0:
             return -1
-        data = np.round(self.draw.normal(0, spread, channels)).astype("<i4")
+        data = np.round(self.draw.normal(0, spread, channels)).astype("<i8" if dtype == "int64" else "<i4")
         products = [input_scale * scale for scale in scales]
-        return self.model.tensor(
-            [channels], "int32", scale=products, zero_point=[0] * len(products), data=data.tobytes()
-        )
+        return self.model.tensor([channels], dtype, scale=products, zero_point=[0] * len(products), data=data.tobytes())
 
     def finish(self) -> bytes:
         return self.model.build(self.inputs, self.outputs)

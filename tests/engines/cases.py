@@ -46,10 +46,13 @@ def conv_2d(b: Batch) -> None:
     options, (batches, in_h, in_w, out_h, out_w, kernel_h, kernel_w) = _geometry(b)
     ic, oc = b.integer(1, 9), b.integer(1, 11)
     scale, spread = b.scale(), _sum_spread(kernel_h * kernel_w * ic)
-    x = b.input([batches, in_h, in_w, ic], scale, b.zero())
+    wide = b.integer(0, 3) == 0
+    x = b.input([batches, in_h, in_w, ic], scale, 0 if wide else b.zero(), "int16" if wide else "int8")
+    spread *= 256 if wide else 1
     w, scales = b.weights([oc, kernel_h, kernel_w, ic], b.choice((0, None)))
-    bias = b.bias(oc, scale, scales, spread)
-    y = b.output([batches, out_h, out_w, oc], scale * scales[0] * spread / b.choice((20, 60, 200)), b.zero())
+    bias = b.bias(oc, scale, scales, spread, dtype=b.choice(("int64", "int32")) if wide else "int32")
+    y_scale = scale * scales[0] * spread / b.choice((20, 60, 200)) / (256 if wide else 1)
+    y = b.output([batches, out_h, out_w, oc], y_scale, 0 if wide else b.zero(), "int16" if wide else "int8")
     inputs = [x, w] if bias < 0 and b.integer(0, 1) else [x, w, bias]
     b.model.operator("CONV_2D", inputs, [y], fused_activation_function=b.choice(ACTIVATIONS), **options)
 
@@ -59,10 +62,13 @@ def depthwise_conv_2d(b: Batch) -> None:
     ic, multiplier = b.choice(((b.integer(1, 10), 1), (b.integer(1, 5), b.integer(2, 5)), (1, b.integer(1, 9))))
     oc = ic * multiplier
     scale, spread = b.scale(), _sum_spread(kernel_h * kernel_w)
-    x = b.input([batches, in_h, in_w, ic], scale, b.zero())
+    wide = b.integer(0, 3) == 0
+    x = b.input([batches, in_h, in_w, ic], scale, 0 if wide else b.zero(), "int16" if wide else "int8")
+    spread *= 256 if wide else 1
     w, scales = b.weights([1, kernel_h, kernel_w, oc], b.choice((3, None)))
-    bias = b.bias(oc, scale, scales, spread)
-    y = b.output([batches, out_h, out_w, oc], scale * scales[0] * spread / b.choice((20, 60, 200)), b.zero())
+    bias = b.bias(oc, scale, scales, spread, dtype="int64" if wide else "int32")
+    y_scale = scale * scales[0] * spread / b.choice((20, 60, 200)) / (256 if wide else 1)
+    y = b.output([batches, out_h, out_w, oc], y_scale, 0 if wide else b.zero(), "int16" if wide else "int8")
     # tflite-micro dies of a depthwise bias that is named and absent, so it is left out.
     inputs = [x, w] if bias < 0 else [x, w, bias]
     options |= {"depth_multiplier": multiplier, "fused_activation_function": b.choice(ACTIVATIONS)}
@@ -74,11 +80,14 @@ def fully_connected(b: Batch) -> None:
     scale, spread = b.scale(), _sum_spread(depth)
     keep = b.integer(0, 2) == 0
     lead = [1, rows] if keep else [rows]
-    x = b.input([*lead, depth], scale, b.zero())
-    axis = b.choice((0, None))
-    w, scales = b.weights([outputs, depth], axis, 0 if axis == 0 else b.choice((0, 0, b.integer(-20, 20))))
-    bias = b.bias(outputs, scale, scales, spread)
-    y = b.output([*lead, outputs], scale * scales[0] * spread / b.choice((20, 60, 200)), b.zero())
+    wide = b.integer(0, 3) == 0
+    x = b.input([*lead, depth], scale, 0 if wide else b.zero(), "int16" if wide else "int8")
+    spread *= 256 if wide else 1
+    axis = None if wide else b.choice((0, None))
+    w, scales = b.weights([outputs, depth], axis, 0 if axis == 0 or wide else b.choice((0, 0, b.integer(-20, 20))))
+    bias = b.bias(outputs, scale, scales, spread, dtype="int64" if wide else "int32")
+    y_scale = scale * scales[0] * spread / b.choice((20, 60, 200)) / (256 if wide else 1)
+    y = b.output([*lead, outputs], y_scale, 0 if wide else b.zero(), "int16" if wide else "int8")
     inputs = [x, w] if bias < 0 and b.integer(0, 1) else [x, w, bias]
     activation = b.choice(ACTIVATIONS)
     b.model.operator("FULLY_CONNECTED", inputs, [y], fused_activation_function=activation, keep_num_dims=keep)
@@ -86,9 +95,10 @@ def fully_connected(b: Batch) -> None:
 
 def _pool(b: Batch, name: str) -> None:
     options, (batches, in_h, in_w, out_h, out_w, kernel_h, kernel_w) = _geometry(b, dilated=False)
-    channels, scale, zero = b.integer(1, 9), b.scale(), b.zero()
-    x = b.input([batches, in_h, in_w, channels], scale, zero)
-    y = b.output([batches, out_h, out_w, channels], scale, zero)
+    dtype = "int8" if b.integer(0, 3) else "int16"
+    channels, scale, zero = b.integer(1, 9), b.scale(), b.zero() if dtype == "int8" else 0
+    x = b.input([batches, in_h, in_w, channels], scale, zero, dtype)
+    y = b.output([batches, out_h, out_w, channels], scale, zero, dtype)
     options |= {"filter_height": kernel_h, "filter_width": kernel_w}
     b.model.operator(name, [x], [y], fused_activation_function=b.choice(ACTIVATIONS), **options)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.engines.aot.lowering import Array, Call, ConstantTensor, Kernel, KernelConfig, OpView
+from harness.engines.aot.ops import wide
 from harness.engines.aot.ops.weighted import bias, factors, output_range, weights, wrap32
 from harness.engines.aot.ops.windows import window
 
@@ -21,7 +22,7 @@ def conv_2d(op: OpView, config: KernelConfig) -> Call:
     """CONV_2D: input, weights [out][h][w][in], optional bias."""
     op.counts((2, 3))
     x, y = op.input(0), op.output()
-    op.int8(x, y)
+    op.types(("int8", "int16"), x, y)
     tensor, values, scales, zero = weights(op, axis=0)
     out_channels, kernel_h, kernel_w, in_channels = op.shape4(tensor, "the weights")
     place = window(op, (kernel_h, kernel_w), _dilation(op))
@@ -31,6 +32,9 @@ def conv_2d(op: OpView, config: KernelConfig) -> Call:
         op.refuse(f"the weights are for {out_channels} output channels of {place['out_channels']}")
     if zero:
         op.refuse(f"the weights have the zero point {zero}")
+    if wide.is_wide(op):
+        return wide.conv_2d(op, place, tensor, scales)
+    op.int8(x, y)
     source, target = op.affine(x, "the input"), op.affine(y, "the output")
     depth = kernel_h * kernel_w * in_channels
     sums = values.reshape(out_channels, depth).sum(axis=1, dtype=np.int64)
@@ -61,7 +65,7 @@ def depthwise_conv_2d(op: OpView, config: KernelConfig) -> Call:
     """DEPTHWISE_CONV_2D: input, weights [1][h][w][out], optional bias."""
     op.counts((2, 3))
     x, y = op.input(0), op.output()
-    op.int8(x, y)
+    op.types(("int8", "int16"), x, y)
     tensor, _, scales, zero = weights(op, axis=3)
     one, kernel_h, kernel_w, out_channels = op.shape4(tensor, "the weights")
     place = window(op, (kernel_h, kernel_w), _dilation(op))
@@ -75,6 +79,9 @@ def depthwise_conv_2d(op: OpView, config: KernelConfig) -> Call:
         op.refuse(f"the weights have the zero point {zero}")
     if op.option("depth_multiplier") not in (0, multiplier):
         op.refuse(f"option depth_multiplier is {op.option('depth_multiplier')}; the shapes say {multiplier}")
+    if wide.is_wide(op):
+        return wide.depthwise_conv_2d(op, place, tensor, scales, multiplier)
+    op.int8(x, y)
     source, target = op.affine(x, "the input"), op.affine(y, "the output")
     return Call(
         kernel=DEPTHWISE,

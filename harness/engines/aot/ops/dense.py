@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.engines.aot.lowering import Array, Call, ConstantTensor, Kernel, KernelConfig, OpView
+from harness.engines.aot.ops import wide
 from harness.engines.aot.ops.weighted import bias, factors, output_range, weights, wrap32
 
 DENSE = Kernel("nn_fully_connected", "nn_dense_t", "nn_dense.h", "nn_dense.c")
@@ -15,7 +16,7 @@ def fully_connected(op: OpView, config: KernelConfig) -> Call:
     """FULLY_CONNECTED: input, weights [out][in], optional bias."""
     op.counts((2, 3))
     x, y = op.input(0), op.output()
-    op.int8(x, y)
+    op.types(("int8", "int16"), x, y)
     tensor, values, scales, zero = weights(op, axis=0)
     if len(tensor.shape) != 2:
         op.refuse(f"the weights have shape {list(tensor.shape)}; they must have two extents")
@@ -26,6 +27,12 @@ def fully_connected(op: OpView, config: KernelConfig) -> Call:
     if rest or y.elements != count * outputs or (y.shape and y.shape[-1] != outputs):
         op.refuse(f"weights of shape {[outputs, depth]} do not bring {list(x.shape)} to {list(y.shape)}")
     source, target = op.affine(x, "the input"), op.affine(y, "the output")
+    real = [_product(source.scale, scale, len(scales)) / target.scale for scale in scales]
+    if wide.is_wide(op):
+        if zero:
+            op.refuse(f"the weights have the zero point {zero}")
+        return wide.fully_connected(op, tensor, count, real)
+    op.int8(x, y)
     sums = values.sum(axis=1, dtype=np.int64)
     folded = bias(op, outputs) - source.zero * sums + depth * source.zero * zero
     return Call(
@@ -34,7 +41,7 @@ def fully_connected(op: OpView, config: KernelConfig) -> Call:
             "rows": {
                 "weights": ConstantTensor(tensor.index),
                 "bias": Array("bias", "int32_t", wrap32(folded)),
-                **factors(op, [_product(source.scale, scale, len(scales)) / target.scale for scale in scales]),
+                **factors(op, real),
                 "depth": depth,
                 "outputs": outputs,
                 "output_zero": target.zero,
