@@ -162,13 +162,14 @@ def test_bisect_finds_the_commit(tmp_path: Path) -> None:
         hashes.append(
             subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
         )
+    profile = metric_profile("total_cycles", "cycles")
     outcome = bisect(
-        hashes[0], "HEAD", metric_profile("total_cycles", "cycles"), "total_cycles", repository=repository, model=DIGITS,
+        hashes[0], "HEAD", profile, "total_cycles", repository=repository, model=DIGITS,
         settings=SETTINGS, bench=load_bench(None), out=tmp_path / "runs",
     )  # fmt: skip
     assert outcome.commit == hashes[3]
     with pytest.raises(UsageError, match="not worse"):
         bisect(
-            hashes[3], hashes[4], metric_profile("total_cycles", "cycles"), "total_cycles", repository=repository,
+            hashes[3], hashes[4], profile, "total_cycles", repository=repository,
             model=DIGITS, settings=SETTINGS, bench=load_bench(None), out=tmp_path / "again",
         )  # fmt: skip
