@@ -23,9 +23,20 @@ def fsync_dir(path: Path) -> None:
         os.close(fd)
 
 
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    # The kernel's answer to a write names no file.
+    try:
+        yield
+    except OSError as fault:
+        if fault.filename is None:
+            fault.filename = str(path)
+        raise
+
+
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a new file and flush it to the disk."""
-    with path.open("wb") as file:
+    """Write a new file and flush it to the disk. An `OSError` names the file, also when the disk is full."""
+    with _named(path), path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -41,7 +52,7 @@ def atomic_write(path: Path, data: bytes | str) -> None:
     fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temp = Path(name)
     try:
-        with os.fdopen(fd, "wb") as file:
+        with _named(path), os.fdopen(fd, "wb") as file:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())

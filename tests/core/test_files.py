@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.core.files import atomic_write, published_dir
+from harness.core.files import atomic_write, published_dir, write_synced
 
 
 def test_atomic_write_replaces_whole_content(tmp_path: Path) -> None:
@@ -44,3 +45,16 @@ def test_published_dir_leaves_nothing_on_error(tmp_path: Path) -> None:
 def test_published_dir_refuses_existing(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError), published_dir(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("write", [write_synced, atomic_write])
+def test_a_full_disk_is_told_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, bytes], None]
+) -> None:
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        write(tmp_path / "file", b"data")
+    assert caught.value.filename == str(tmp_path / "file")
