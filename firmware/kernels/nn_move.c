@@ -48,6 +48,10 @@ void nn_fill(const nn_fill_t *p, void *y) {
     }
 }
 
+void nn_constant(const nn_constant_t *p, void *y) {
+    memcpy(y, p->data, (size_t)p->bytes);
+}
+
 static int32_t index_at(const nn_gather_t *p, const void *index, int32_t i) {
     int64_t value;
 

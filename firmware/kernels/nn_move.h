@@ -26,6 +26,14 @@ typedef struct nn_fill {
 
 void nn_fill(const nn_fill_t *p, void *y);
 
+/* What is known before anything runs. */
+typedef struct nn_constant {
+    int32_t bytes;
+    const void *data;
+} nn_constant_t;
+
+void nn_constant(const nn_constant_t *p, void *y);
+
 /* Blocks of `bytes` picked by index: y[o][i] = x[o][index[i]] of `extent` blocks for each of `outer`. An
  * index beyond the ends takes the nearest block. */
 typedef struct nn_gather {

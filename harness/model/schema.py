@@ -75,6 +75,7 @@ SVDFOptions rank:i32 fused_activation_function:i8 asymmetric_quantize_inputs:boo
 UnidirectionalSequenceLSTMOptions fused_activation_function:i8 cell_clip:f32 proj_clip:f32 time_major:bool \
 asymmetric_quantize_inputs:bool diagonal_recurrent_tensors:bool
 HardSwishOptions
+ShapeOptions out_type:i8
 VarHandleOptions container:str shared_name:str
 ReadVariableOptions
 AssignVariableOptions
@@ -111,6 +112,7 @@ UNIONS: dict[str, dict[int, str]] = {
         43: "PadV2Options",
         49: "TransposeConvOptions",
         52: "ExpandDimsOptions",
+        55: "ShapeOptions",
         59: "PackOptions",
         64: "UnpackOptions",
         71: "UnidirectionalSequenceLSTMOptions",
@@ -167,6 +169,7 @@ OPTIONS_OF: dict[str, str] = {
     "SVDF": "SVDFOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
     "HARD_SWISH": "HardSwishOptions",
+    "SHAPE": "ShapeOptions",
     "VAR_HANDLE": "VarHandleOptions",
     "READ_VARIABLE": "ReadVariableOptions",
     "ASSIGN_VARIABLE": "AssignVariableOptions",

@@ -113,8 +113,10 @@ def max_pool_2d(b: Batch) -> None:
 
 def softmax(b: Batch) -> None:
     shape = [*b.shape(3), b.integer(1, 40)]
-    x = b.input(shape, b.scale(1e-3, 1.0), b.zero())
-    y = b.output(shape, 1 / 256, -128)
+    if b.integer(0, 3):
+        x, y = b.input(shape, b.scale(1e-3, 1.0), b.zero()), b.output(shape, 1 / 256, -128)
+    else:
+        x, y = b.input(shape, b.scale(1e-5, 1e-3), 0, "int16"), b.output(shape, 1 / 32768, 0, "int16")
     b.model.operator("SOFTMAX", [x], [y], beta=b.choice((1.0, 1.0, 0.5, 2.0, 0.1)))
 
 

@@ -198,6 +198,19 @@ def variables(b: Batch) -> None:
     b.model.operator("ASSIGN_VARIABLE", [handle, newest], [])
 
 
+def dynamic_reshape(b: Batch) -> None:
+    """What converters write for a model whose batch is not fixed: the new shape is computed from the old one."""
+    shape, like = [1, *b.shape(3)], _like(b)
+    rest = int(np.prod(shape))
+    x = b.input(shape, *like)
+    extents, batch, target = (b.model.tensor(dims, "int32") for dims in ([len(shape)], [], [2]))
+    b.model.operator("SHAPE", [x], [extents], out_type=2)
+    masks = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 1}
+    b.model.operator("STRIDED_SLICE", [extents, b.integers([0]), b.integers([1]), b.integers([1])], [batch], **masks)
+    b.model.operator("PACK", [batch, b.integers([rest], [])], [target], values_count=2, axis=0)
+    b.model.operator("RESHAPE", [x, target], [b.output([1, rest], *like)], new_shape=[])
+
+
 KINDS: Mapping[str, Callable[[Batch], None]] = {
     **{name: partial(reshape, name=name) for name in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")},
     **{name: partial(pad, name=name) for name in ("PAD", "PADV2")},
@@ -206,6 +219,7 @@ KINDS: Mapping[str, Callable[[Batch], None]] = {
     "CONCATENATION": concatenation,
     "GATHER": gather,
     "PACK": pack,
+    "SHAPE": dynamic_reshape,
     "SLICE": slice_,
     "SPLIT": split,
     "SPLIT_V": split_v,

@@ -46,6 +46,7 @@ LOWERINGS: Mapping[str, Lowering] = MappingProxyType(
         "RESHAPE": layout.reshape,
         "RESIZE_BILINEAR": resize.resize_bilinear,
         "RESIZE_NEAREST_NEIGHBOR": layout.resize_nearest_neighbor,
+        "SHAPE": layout.shape,
         "SLICE": layout.slice_,
         "SOFTMAX": softmax,
         "SPLIT": layout.split,

@@ -14,6 +14,7 @@ from harness.model.types import Tensor
 
 MOVABLE = ("int8", "uint8", "int16", "int32", "float32", "bool")
 GATHER = Kernel("nn_gather", "nn_gather_t", "nn_move.h", "nn_move.c")
+CONSTANT = Kernel("nn_constant", "nn_constant_t", "nn_move.h", "nn_move.c")
 PICK = Kernel("nn_pick", "nn_pick_t", "nn_move.h", "nn_move.c")
 
 
@@ -35,6 +36,17 @@ def reshape(op: OpView, config: KernelConfig) -> View:
         op.refuse(f"it brings {x.dtype} {list(x.shape)} to {y.dtype} {list(y.shape)}")
     _movable(op, x, y)
     return View(x.index, y.index)
+
+
+def shape(op: OpView, config: KernelConfig) -> Lowered:
+    """SHAPE: known when code is generated; converters write it for models whose batch is not fixed."""
+    op.counts((1,))
+    x, y = op.input(0), op.output()
+    op.types(("int32",), y)
+    if y.elements != len(x.shape):
+        op.refuse(f"the output has {y.elements} elements for {len(x.shape)} axes")
+    extents = Array("extents", "int32_t", np.array(x.shape, np.int32))
+    return Call(CONSTANT, {"bytes": y.nbytes, "data": extents}, inputs=(), outputs=(y.index,))
 
 
 def concatenation(op: OpView, config: KernelConfig) -> Lowered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.engines.aot.lowering import Call, Kernel, KernelConfig, OpView
+from harness.engines.aot.ops.softmax_16 import softmax_16
 from harness.engines.aot.quant import fixed_point
 
 SOFTMAX = Kernel("nn_softmax", "nn_softmax_t", "nn_softmax.h", "nn_softmax.c")
@@ -18,6 +19,8 @@ MAX_DEPTH = 8191
 def softmax(op: OpView, config: KernelConfig) -> Call:
     """SOFTMAX over the last axis."""
     op.counts((1,))
+    if op.input(0).dtype == "int16":
+        return softmax_16(op)
     x, y = op.input(0), op.output()
     op.int8(x, y)
     if x.shape != y.shape or not x.shape:
