@@ -15,8 +15,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,8 +154,8 @@ class HistoryIndex:
         (self.path / "merged").mkdir(exist_ok=True)
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.parquet"
         temp = self.path / "merged" / f".{name}"
-        with _connect() as connection:
-            rows = f"SELECT * FROM ({_union(inputs)}) ORDER BY metric, board, timestamp"
+        with _connect() as connection, _gathered(inputs) as files:
+            rows = f"SELECT * FROM ({_union(files)}) ORDER BY metric, board, timestamp"
             connection.execute(f"COPY ({rows}) TO '{_quoted(temp)}' (FORMAT PARQUET)")
         temp.rename(self.path / "merged" / name)
         state = {"merged": [*kept, name], "absorbed": [path.name for path in fresh]}
@@ -175,24 +177,22 @@ class HistoryIndex:
 
     def table(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Like `query`, with the names of the columns."""
-        import duckdb
-
+        duckdb = _duckdb()
         for _ in range(_TRIES):
-            files = self._files()
-            with _connect() as connection:
-                try:
+            try:
+                with _connect() as connection, _gathered(self._files()) as files:
                     connection.execute(f"CREATE VIEW runs AS {_union(files)}")
                     connection.execute(sql, list(parameters))
                     return [item[0] for item in connection.description or ()], connection.fetchall()
-                except duckdb.IOException:
-                    # A compaction removed a file between the listing and the reading.
-                    continue
-                except duckdb.Error as error:
-                    raise UsageError(
-                        "The query cannot be answered.",
-                        why=str(error).splitlines()[0],
-                        todo="Columns of runs: " + ", ".join(COLUMNS),
-                    ) from None
+            except (FileNotFoundError, duckdb.IOException):
+                # A compaction removed a file between the listing and the reading.
+                continue
+            except duckdb.Error as error:
+                raise UsageError(
+                    "The query cannot be answered.",
+                    why=str(error).splitlines()[0],
+                    todo="Columns of runs: " + ", ".join(COLUMNS),
+                ) from None
         raise EvidenceError(f"The index at {self.path} cannot be read.", todo="Index the bundles again.")
 
     def _files(self) -> list[Path]:
@@ -232,14 +232,35 @@ def bundles_below(root: Path) -> list[Path]:
     )
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
         raise ToolMissingError(
             "DuckDB is not installed.", why="History is an extra.", todo="pip install harness-hil[sql]"
         ) from None
-    return duckdb.connect(config={"threads": 2})
+    return duckdb
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    connection: duckdb.DuckDBPyConnection = _duckdb().connect(config={"threads": 2})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+@contextmanager
+def _gathered(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """The same files with all small ones gathered in one: DuckDB takes milliseconds to open each."""
+    whole = [path for path in files if path.suffix == ".parquet"]
+    lines = [path for path in files if path.suffix == ".ndjson"]
+    if not lines:
+        yield whole
+        return
+    with tempfile.NamedTemporaryFile(suffix=".ndjson") as file:
+        for path in lines:
+            file.write(path.read_bytes())
+        file.flush()
+        yield [*whole, Path(file.name)]
 
 
 def _quoted(path: Path) -> str:
