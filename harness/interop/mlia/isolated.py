@@ -6,7 +6,7 @@ the target uses the same origins, so there is one answer however the sums are gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -84,6 +84,7 @@ class Coverage:
     origins: list[int]
     isolated_leaves: list[int]
     isolated: int
+    invalid: int
 
 
 def coverage_of(scope: Scope) -> Coverage:
@@ -113,7 +114,8 @@ def coverage_of(scope: Scope) -> Coverage:
         for child in scope.children[index]:
             origins[index] |= origins[child]
             spans[index] |= spans[child]
-    return Coverage(origins, spans, isolated)
+    invalid = sum(1 << bit for bit, figures in enumerate(scope.figures) if figures is None)
+    return Coverage(origins, spans, isolated, invalid)
 
 
 class Sums:
@@ -146,43 +148,30 @@ class Sums:
         return self._made[self._coverage.origins[target]]
 
     def _parts(self, index: int, mask: int) -> list[tuple[int, int]]:
+        """Descendants among which the origins are divided; empty when adding them one by one is as good."""
         if mask.bit_count() <= 8:
             return []
-        found = [(child, self._coverage.origins[child]) for child in self._scope.children[index]]
-        found = [(child, part) for child, part in found if part]
-        count = sum(part.bit_count() for _, part in found)
-        return found if count == mask.bit_count() and len(found) > 1 else self._only(found, mask)
-
-    def _only(self, found: list[tuple[int, int]], mask: int) -> list[tuple[int, int]]:
-        """A child that has it all, whose sum is the same."""
-        same = [(child, part) for child, part in found if part == mask]
-        return [] if not same or mask in self._made else self._descend(same[0])
-
-    def _descend(self, entry: tuple[int, int]) -> list[tuple[int, int]]:
-        child, mask = entry
         while True:
-            found = [(below, self._coverage.origins[below]) for below in self._scope.children[child]]
-            found = [(below, part) for below, part in found if part]
-            same = [below for below, part in found if part == mask]
-            if not same:
-                whole = sum(part.bit_count() for _, part in found) == mask.bit_count()
-                return found if whole and len(found) > 1 else []
-            child = same[0]
+            below = [(child, self._coverage.origins[child]) for child in self._scope.children[index]]
+            below = [(child, part) for child, part in below if part]
+            whole = next((child for child, part in below if part == mask), None)
+            if whole is None:
+                divided = len(below) > 1 and sum(part.bit_count() for _, part in below) == mask.bit_count()
+                return below if divided else []
+            index = whole
 
-    def _single(self, mask: int) -> Iterable[Figures | None]:
+    def _single(self, mask: int) -> list[Figures | None]:
         return [self._scope.figures[bit] for bit in bits(mask)]
 
-    def _total(self, parts: Iterable[Figures | None]) -> Figures | None:
+    @staticmethod
+    def _total(parts: Sequence[Figures | None]) -> Figures | None:
         known = [part for part in parts if part is not None]
-        listed = list(parts)
-        if len(known) < len(listed):
+        if len(known) < len(parts):
             return None
         return known[0] if len(known) == 1 else add(known)
 
 
-def resolve_isolated(
-    scope: Scope, coverage: Coverage, demands: Demands, sums: Sums, target: int
-) -> Resolution | None:
+def resolve_isolated(scope: Scope, coverage: Coverage, demands: Demands, sums: Sums, target: int) -> Resolution | None:
     """The answer for a target, or None when it takes a search."""
     leaves = scope.leaves[target]
     if not leaves & scope.measured_leaves:
@@ -193,7 +182,7 @@ def resolve_isolated(
     spans = coverage.isolated_leaves[target]
     if not scope.uncontested(target, spans):
         return Resolution(Outcome.CONTESTED)
-    if any(scope.figures[bit] is None for bit in bits(origins & coverage.isolated)):
+    if origins & coverage.isolated & coverage.invalid:
         return Resolution(Outcome.INVALID)
     if origins & ~coverage.isolated:
         return None
