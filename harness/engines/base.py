@@ -10,7 +10,11 @@ from typing import Any, Protocol
 
 from harness.core.errors import SettingsError
 from harness.core.suggest import did_you_mean
+from harness.engines.trees import SourceTree
 from harness.model.types import Model, Quantization
+
+DSP, MVE = "dsp", "mve"
+"""Features of a core that kernels are chosen by."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,16 @@ class EngineOptions:
         config: the plan's `engine-config`, checked by the engine.
         arena_size: bytes the arena may have; None: as many as it needs.
         arena_section, weights_section: linker sections for the arena and for constant data.
+        backend: the kernel library.
+        features: what the core has, of `DSP` and `MVE`.
     """
 
     config: Mapping[str, Any]
     arena_size: int | None = None
     arena_section: str = ".arena.ram"
     weights_section: str = ".weights.code"
+    backend: str = "portable"
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,10 @@ class GeneratedEngine:
         layers: operators in execution order.
         input_tensors, output_tensors: in the model's order.
         engine_version, kernels_version: versions of the generator and of the kernels.
+        trees: directories of sources from outside the package; files of `kernel_sources` may lie in them.
+        tree_flags: compiler flags of the units that lie in them, after all others.
+        libraries: static libraries to link, in them too.
+        link_flags: further flags of the link.
     """
 
     sources: tuple[str, ...]
@@ -77,6 +89,10 @@ class GeneratedEngine:
     output_tensors: tuple[TensorFacts, ...]
     engine_version: str
     kernels_version: str
+    trees: tuple[SourceTree, ...] = ()
+    tree_flags: tuple[str, ...] = ()
+    libraries: tuple[Path, ...] = ()
+    link_flags: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
@@ -89,6 +105,17 @@ class Engine(Protocol):
     @property
     def backends(self) -> tuple[str, ...]:
         """Names of the `backend` setting that it takes, the default first."""
+
+    @property
+    def path_options(self) -> tuple[str, ...]:
+        """Names of its options that are directories of this host."""
+
+    def trees(self, options: EngineOptions) -> tuple[SourceTree, ...]:
+        """The sources from outside the package that these options need, pinned as they are now.
+
+        Raises:
+            SettingsError, ToolMissingError: they are not there, or not what they should be.
+        """
 
     def check(self, model: Model, options: EngineOptions) -> None:
         """Raise when the model or the options are not for this engine, naming everything that is the matter.
@@ -110,6 +137,8 @@ ENGINES: Mapping[str, str] = {
     "aot": "harness.engines.aot.engine:AotEngine",
 }
 """Engines by name, and where their class is."""
+PATH_OPTIONS = frozenset({"cmsis-nn", "directory"})
+"""Options of any engine that are directories; in a file they are relative to it."""
 
 
 def get_engine(name: str) -> Engine:

@@ -105,7 +105,7 @@ def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> B
     plan, world = request.plan, request.world
     generated = directory / "generated"
     generated.mkdir()
-    engine = get_engine(plan.engine).generate(world.model, engine_options(plan.settings), generated)
+    engine = get_engine(plan.engine).generate(world.model, engine_options(plan), generated)
     _check_arena(plan, engine)
     pinned_inputs = _write_inputs(inputs, engine.input_tensors, directory)
     project = firmware_project(plan, world.board_type, world.toolchain, generated, engine)

@@ -24,7 +24,7 @@ from harness.core.strict_json import canonical
 from harness.image.diagnostics import compile_error, link_error
 from harness.image.project import Project, Source
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 PARALLEL = 2
 ELF_NAME, MAP_NAME = "image.elf", "image.map"
 
@@ -68,6 +68,7 @@ def object_key(project: Project, unit: Source) -> str:
             "include_dirs": [directory.name for directory in project.include_dirs],
             "unit": [unit.name, unit.sha256],
             "headers": [[header.name, header.sha256] for header in project.closure(unit)],
+            "tree": project.tree_of(unit),
         }
     )
 
@@ -81,6 +82,7 @@ def image_key(project: Project, objects: Mapping[str, str]) -> str:
             "toolchain": asdict(project.toolchain.facts),
             "ldflags": list(project.ldflags),
             "objects": sorted(objects.items()),
+            "libraries": [[library.name, library.sha256] for library in project.libraries],
             "scripts": [[script.name, script.sha256] for script in project.scripts],
         }
     )
@@ -147,6 +149,9 @@ def _link(
     for unit, path in objects:
         names.append(f"{unit.name.replace('/', '.')}.o")
         copyfile(path, directory / names[-1])
+    for library in project.libraries:
+        names.append(library.name.replace("/", "."))
+        copyfile(library.path, directory / names[-1])
     command = [
         str(project.toolchain.compiler),
         *project.ldflags,

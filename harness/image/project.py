@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from harness.board.descriptor import BoardType
@@ -41,7 +42,8 @@ class Source:
 class Project:
     """Everything a compiler needs, with names that do not depend on where it lies.
 
-    `roots` maps names to directories, the more specific ones last.
+    `roots` maps names to directories, the more specific ones last. `trees` names those of them that lie outside the
+    package, with the digest of all their sources; `tree_flags` are the further flags of units in them.
     """
 
     units: tuple[Source, ...]
@@ -53,10 +55,19 @@ class Project:
     app_flags: tuple[str, ...]
     ldflags: tuple[str, ...]
     toolchain: Toolchain
+    trees: Mapping[str, str] = field(default_factory=dict)
+    tree_flags: tuple[str, ...] = ()
+    libraries: tuple[Source, ...] = ()
 
     def flags(self, unit: Source) -> tuple[str, ...]:
         """Compiler flags of a unit, without include directories."""
-        return (*self.cflags, *self.app_flags) if unit.name.startswith("firmware/app/") else self.cflags
+        if unit.name.startswith("firmware/app/"):
+            return (*self.cflags, *self.app_flags)
+        return (*self.cflags, *self.tree_flags) if self.tree_of(unit) is not None else self.cflags
+
+    def tree_of(self, unit: Source) -> str | None:
+        """Digest of the tree that a unit lies in; None for the package's own."""
+        return self.trees.get(unit.name.partition("/")[0])
 
     def source(self, path: Path) -> Source:
         """A file under one of the roots, by its place-independent name."""
@@ -72,6 +83,9 @@ class Project:
         while pending:
             current = pending.pop()
             for quoted, angled, macro in _INCLUDE.findall(current.path.read_bytes()):
+                if macro and self.tree_of(current) is not None:
+                    # Keyed by the digest of its whole tree, which holds whatever this may name.
+                    continue
                 if macro:
                     raise BuildError(
                         f"{current.name} includes through the macro {macro.decode()}.",
@@ -116,6 +130,9 @@ class Project:
             "cflags": list(self.cflags),
             "app_flags": list(self.app_flags),
             "ldflags": list(self.ldflags),
+            "trees": dict(self.trees),
+            "tree_flags": list(self.tree_flags),
+            "libraries": {library.name: library.sha256 for library in self.libraries},
         }
 
 
@@ -137,7 +154,9 @@ def firmware_project(
     """
     firmware = data_dir("firmware").resolve()
     port, generated = board.port_dir.resolve(), generated.resolve()
-    roots = {"firmware": firmware, "port": port, "generated": generated}
+    outside = {tree.name: tree for tree in engine.trees}
+    roots = {name: tree.path.resolve() for name, tree in outside.items()}
+    roots |= {"firmware": firmware, "port": port, "generated": generated}
     link_script = port / "link.ld"
     for needed in (link_script, port / "board.h"):
         if not needed.is_file():
@@ -167,8 +186,11 @@ def firmware_project(
             *plan.settings["compile-flags"],
         ),
         app_flags=fault_flags(plan.settings["test-fault"]),
-        ldflags=(*board.core.cpuflags, *toolchain.spec.ldflags),
+        ldflags=(*board.core.cpuflags, *toolchain.spec.ldflags, *engine.link_flags),
         toolchain=toolchain,
+        trees=MappingProxyType({name: tree.sha256 for name, tree in outside.items()}),
+        tree_flags=engine.tree_flags,
+        libraries=tuple(Source(_name(path, roots), path.resolve()) for path in engine.libraries),
     )
 
 

@@ -328,6 +328,9 @@ class _RawBasis(_Raw):
     cflags: list[str]
     app_flags: list[str]
     ldflags: list[str]
+    trees: dict[str, str]
+    tree_flags: list[str]
+    libraries: dict[str, str]
 
 
 class _RawBuild(_Raw):

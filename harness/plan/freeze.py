@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from harness import __version__
 from harness.board.descriptor import BoardType, load_board_type
 from harness.core.errors import PlanError, SettingsError
 from harness.core.suggest import did_you_mean
-from harness.engines.base import EngineOptions, get_engine
+from harness.engines.base import DSP, MVE, EngineOptions, get_engine
+from harness.engines.trees import SourceTree
 from harness.model.load import load_model
 from harness.model.types import Model
 from harness.plan.baseline import baseline_fingerprint
-from harness.plan.record import Plan, PlanModel, deep_freeze, thaw
+from harness.plan.record import Plan, PlanModel, PlanTree, deep_freeze, thaw
 from harness.plan.settings import HOST_SETTINGS, resolve
 from harness.plan.toolchain import Toolchain, find_toolchain
 
@@ -56,15 +57,18 @@ def freeze(
         raise SettingsError("No board type was named.", todo="Name one, as in --board mps3_an547.")
     board_type = load_board_type(values["board"], extra=tuple(map(Path, resolved.host.get("boards-path", ()))))
     _resolve_against_board(values, board_type)
-    loaded = _open_model(Path(path), values)
+    facts = board_type.firmware_facts()
+    loaded, trees = _open_model(Path(path), values, facts)
+    values["engine-config"] = _without_paths(values)
     toolchain = find_toolchain(values["toolchain"], board_type.core.cpuflags)
     return Plan(
         settings=deep_freeze(values),
         model=PlanModel(str(Path(path).absolute()), loaded.sha256, loaded.size_bytes),
-        board_facts=deep_freeze(board_type.firmware_facts()),
+        board_facts=deep_freeze(facts),
         toolchain=toolchain.facts,
         baseline=baseline_fingerprint(board_type),
         harness_version=__version__,
+        trees=tuple(PlanTree(t.name, t.option, str(t.path), t.version, t.sha256) for t in trees),
     )
 
 
@@ -90,26 +94,52 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
         )
 
 
-def _open_model(path: Path, settings: Mapping[str, Any]) -> Model:
+def _open_model(
+    path: Path, settings: Mapping[str, Any], board_facts: Mapping[str, Any]
+) -> tuple[Model, tuple[SourceTree, ...]]:
     engine = get_engine(str(settings["engine"]))
     if settings["backend"] not in engine.backends:
         raise SettingsError(
             f"Engine {engine.name!r} has no backend {settings['backend']!r}.",
             why=did_you_mean(str(settings["backend"]), engine.backends),
         )
+    options = _options(settings, board_facts)
     loaded = load_model(path)
-    engine.check(loaded, engine_options(settings))
-    return loaded
+    engine.check(loaded, options)
+    return loaded, engine.trees(options)
 
 
-def engine_options(settings: Mapping[str, Any]) -> EngineOptions:
-    """What the engine is asked to do, from the settings of a plan."""
+def _without_paths(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The engine's options without directories: those are among the plan's trees, by their digests."""
+    paths = get_engine(str(settings["engine"])).path_options
+    return {key: value for key, value in settings["engine-config"].items() if key not in paths}
+
+
+def engine_options(plan: Plan) -> EngineOptions:
+    """What the engine is asked to do by a plan."""
+    options = _options(plan.settings, plan.board_facts)
+    named = {tree.option: tree.path for tree in plan.trees if tree.option}
+    return replace(options, config={**options.config, **named})
+
+
+def _options(settings: Mapping[str, Any], board_facts: Mapping[str, Any]) -> EngineOptions:
     return EngineOptions(
         config=thaw(settings["engine-config"]),
         arena_size=settings["arena-size"],
         arena_section=f".arena.{settings['arena-location']}",
         weights_section=f".weights.{settings['weights-location']}",
+        backend=settings["backend"],
+        features=core_features(board_facts["core"]),
     )
+
+
+DSP_CORES = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85")
+
+
+def core_features(core: Mapping[str, Any]) -> frozenset[str]:
+    """What kernels may count on, from the core a descriptor names."""
+    features = {DSP} if core["name"] in DSP_CORES and not any("+nodsp" in flag for flag in core["cpuflags"]) else set()
+    return frozenset(features | ({MVE} if core["mve"] else set()))
 
 
 @dataclass(frozen=True)
@@ -143,10 +173,12 @@ def replay(plan: Plan, *, model: Path | str | None = None, boards_path: tuple[Pa
     loaded = load_model(path)
     board_type = load_board_type(plan.board, extra=boards_path)
     toolchain = find_toolchain(plan.toolchain.name, board_type.core.cpuflags)
+    trees = get_engine(plan.engine).trees(engine_options(plan))
     drifts = [
         *_differences("model", {"sha256": plan.model.sha256}, {"sha256": loaded.sha256}),
         *_differences("board", thaw(plan.board_facts), board_type.firmware_facts()),
         *_differences("toolchain", _facts(plan.toolchain), _facts(toolchain.facts)),
+        *_differences("sources", {t.name: t.sha256 for t in plan.trees}, {t.name: t.sha256 for t in trees}),
         *_differences("harness", {"firmware": plan.baseline}, {"firmware": baseline_fingerprint(board_type)}),
     ]
     if drifts:

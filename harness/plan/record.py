@@ -32,11 +32,27 @@ class PlanModel:
 
 
 @dataclass(frozen=True)
+class PlanTree:
+    """Sources from outside the package that the engine needs. Where they lie is no part of the plan's identity.
+
+    `option` is the engine option that named the directory; empty when the engine finds it by itself, and then `path` is
+    where it was found.
+    """
+
+    name: str
+    option: str
+    path: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """A frozen plan.
 
     `settings` is complete, by names with dashes; `board_facts` is what the board type's descriptor said about firmware;
-    `baseline` is the fingerprint of the package's own firmware and generators.
+    `baseline` is the fingerprint of the package's own firmware and generators; `trees` are the engine's further
+    sources.
     """
 
     settings: Mapping[str, Any]
@@ -45,6 +61,7 @@ class Plan:
     toolchain: ToolchainFacts
     baseline: str
     harness_version: str
+    trees: tuple[PlanTree, ...] = ()
 
     @property
     def board(self) -> str:
@@ -69,6 +86,7 @@ class Plan:
             "board": thaw(self.board_facts),
             "baseline": self.baseline,
             "toolchain": [self.toolchain.name, self.toolchain.version, self.toolchain.libraries],
+            "trees": [[tree.name, tree.sha256] for tree in self.trees],
         }
 
     @property
@@ -86,6 +104,7 @@ class Plan:
             "model": asdict(self.model),
             "board": thaw(self.board_facts),
             "toolchain": asdict(self.toolchain),
+            "trees": [asdict(tree) for tree in self.trees],
             "baseline": self.baseline,
             "harness_version": self.harness_version,
         }
@@ -140,6 +159,7 @@ class Plan:
             toolchain=ToolchainFacts(raw.toolchain.name, raw.toolchain.version, raw.toolchain.libraries),
             baseline=raw.baseline,
             harness_version=raw.harness_version,
+            trees=tuple(PlanTree(**tree.model_dump()) for tree in raw.trees),
         )
         if plan.settings["cpu-clock"] not in plan.board_facts.get("clocks", {}):
             raise PlanError(f"{source} names a clock its board facts lack.", todo=_AGAIN)
@@ -207,6 +227,14 @@ class _RawToolchain(_Raw):
     libraries: str = Field(pattern=_HEX64)
 
 
+class _RawTree(_Raw):
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$")
+    option: str
+    path: str
+    version: str
+    sha256: str = Field(pattern=_HEX64)
+
+
 class _RawPlan(_Raw):
     schema_: str = Field(alias="schema")
     schema_version: int
@@ -215,5 +243,6 @@ class _RawPlan(_Raw):
     model: _RawModel
     board: dict[str, Any]
     toolchain: _RawToolchain
+    trees: list[_RawTree] = []
     baseline: str = Field(pattern=_HEX64)
     harness_version: str

@@ -15,6 +15,7 @@ from typing import Any
 from harness.core import strict_yaml
 from harness.core.errors import SettingsError
 from harness.core.suggest import did_you_mean
+from harness.engines.base import PATH_OPTIONS
 from harness.plan import checks
 from harness.plan.checks import Check
 
@@ -203,4 +204,6 @@ def _from_file(path: Path) -> dict[str, Any]:
             out[name] = str(path.parent / out[name])
     if out.get("boards-path"):
         out["boards-path"] = [str(path.parent / part) for part in out["boards-path"]]
+    for name in PATH_OPTIONS & out.get("engine-config", {}).keys():
+        out["engine-config"][name] = str(path.parent / str(out["engine-config"][name]))
     return out

@@ -29,7 +29,7 @@ def project(request: pytest.FixtureRequest, reference: dict[str, Build], tmp_pat
     generated = tmp_path / "generated"
     generated.mkdir()
     engine = get_engine("aot").generate(
-        load_model(reference[request.param].model_path), engine_options(plan.settings), generated
+        load_model(reference[request.param].model_path), engine_options(plan), generated
     )
     (generated / FILE_NAME).write_text(build_header(plan, "0" * 32, "carry", "invoke_only"))
     return firmware_project(plan, board, find_toolchain("gcc", board.core.cpuflags), generated, engine)
