@@ -142,6 +142,15 @@ def batch(kind: str, seed: int, count: int) -> bytes:
     return b.finish()
 
 
+def mixed(kinds: Sequence[str], seed: int, each: int) -> bytes:
+    """A model with `each` independent random operators of every kind given."""
+    b = Batch(np.random.default_rng([seed, len(kinds)]))
+    for kind in kinds:
+        for _ in range(each):
+            KINDS[kind](b)
+    return b.finish()
+
+
 def random_inputs(sizes: Sequence[int], seed: int, count: int, dtypes: Sequence[str] = ()) -> list[tuple[bytes, ...]]:
     """Input cases: uniform bytes, and, first, all equal, extremes, alternation and a ramp.
 

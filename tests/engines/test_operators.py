@@ -12,9 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.core.errors import UnsupportedModelError
 from harness.engines.aot.registry import LOWERINGS
+from harness.engines.base import EngineOptions, get_engine
 from harness.engines.reference import reference_layers
-from tests.engines.cases import KINDS, batch, random_inputs
+from harness.model.load import read_model
+from tests.engines.cases import KINDS, batch, mixed, random_inputs
 from tests.engines.host import HostCompiler
 
 CASES = int(os.environ.get("HARNESS_OPERATOR_CASES", "24"))
@@ -60,3 +63,30 @@ def test_layers_equal_the_reference(kind: str, host_compiler: HostCompiler, tmp_
         count = min(PER_MODEL, CASES - number * PER_MODEL)
         wrong += mismatches(kind, SEED + number, count, host_compiler, tmp_path)
     assert wrong == []
+
+
+OF_TFLM_ONLY = {"SUM", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "FULLY_CONNECTED", "CONV_2D", "QUANTIZE"}
+"""Operators of which LiteRT refuses some cases, or computes them otherwise and the engine refuses them."""
+
+
+def test_layers_equal_litert_with_its_reference_kernels(host_compiler: HostCompiler, tmp_path: Path) -> None:
+    kinds = sorted(set(KINDS) - OF_TFLM_ONLY)
+    path = tmp_path / "mixed.tflite"
+    path.write_bytes(mixed(kinds, SEED, 4))
+    engine = host_compiler.engine(path.read_bytes(), name="mixed", guarded=True, rounding="litert-ref")
+    tensors = [engine.model.tensors[i] for i in engine.model.inputs]
+    inputs = random_inputs([t.nbytes for t in tensors], SEED, INPUTS, [t.dtype for t in tensors])
+    names = [op.name for op in engine.model.operators]
+    wrong = []
+    for case, want in zip(engine.run(inputs), reference_layers(path, inputs, "litert-ref"), strict=True):
+        wrong += differences(case.layers, want, names)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("kind", ["SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"])
+def test_what_is_not_done_in_a_profile_is_refused_in_it(kind: str) -> None:
+    model = read_model(batch(kind, 1, 1))
+    get_engine("aot").check(model, EngineOptions({"rounding": "tflm"}))
+    with pytest.raises(UnsupportedModelError) as error:
+        get_engine("aot").check(model, EngineOptions({"rounding": "litert-ref"}))
+    assert f"({kind})" in error.value.why and "litert-ref" in error.value.why

@@ -238,6 +238,11 @@ class OpView:
             self.refuse(f"{role} is {tensor.dtype}, not int32")
         return tuple(int(value) for value in self.constant(tensor, role, tensor.dtype).reshape(-1))
 
+    def tflm_only(self, config: KernelConfig, what: str = "the operator") -> None:
+        """Refuse what is done with the arithmetic of TFLM alone, when another is asked for."""
+        if config.rounding != "tflm":
+            self.refuse(f"{what} is done with rounding 'tflm' only, not {config.rounding!r}")
+
     def axis(self, value: int, rank: int) -> int:
         """An axis counted from the front; negative ones count from the end."""
         if not -rank <= value < rank:

@@ -81,6 +81,7 @@ def curve(op: OpView, name: str) -> Call:
 
 def lstm(op: OpView, config: KernelConfig) -> Lowered:
     """UNIDIRECTIONAL_SEQUENCE_LSTM: int8 activations, int16 cell state."""
+    op.tflm_only(config)
     op.counts((20, 24))
     x, y, hidden, cells = op.input(0), op.output(), op.input(18), op.input(19)
     op.int8(x, y, hidden)

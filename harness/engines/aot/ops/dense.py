@@ -29,6 +29,7 @@ def fully_connected(op: OpView, config: KernelConfig) -> Call:
     source, target = op.affine(x, "the input"), op.affine(y, "the output")
     real = [_product(source.scale, scale, len(scales)) / target.scale for scale in scales]
     if wide.is_wide(op):
+        op.tflm_only(config, "int16")
         if zero:
             op.refuse(f"the weights have the zero point {zero}")
         return wide.fully_connected(op, tensor, count, real)

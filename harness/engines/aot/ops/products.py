@@ -158,6 +158,8 @@ def svdf(op: OpView, config: KernelConfig) -> Lowered:
     op.int8(x, features, y)
     op.types(("int8", "int16"), times, state)
     op.alike(state, times)
+    if state.dtype == "int8":
+        op.tflm_only(config, "a state of int8")
     op.constant(features, "the feature weights", "int8")
     op.constant(times, "the time weights", times.dtype)
     rank = op.positive("rank")

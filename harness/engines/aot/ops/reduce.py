@@ -81,6 +81,7 @@ def mean(op: OpView, config: KernelConfig) -> Lowered:
 
 def sum_(op: OpView, config: KernelConfig) -> Lowered:
     """SUM."""
+    op.tflm_only(config)
     return _scaled(op, mean=False)
 
 
