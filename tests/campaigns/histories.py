@@ -62,7 +62,11 @@ def appends(count: int = 100_000, writers: int = 8) -> bool:
             subprocess.Popen([sys.executable, "-c", _WRITER, name, str(n), str(count // writers)], cwd=ROOT)
             for n in range(writers)
         ]
-        failed = [process.wait() for process in running if process.wait()]
+        try:
+            failed = [process.wait() for process in running if process.wait()]
+        finally:
+            for process in running:
+                process.kill()
         written = time.monotonic() - start
         history = HistoryIndex(name)
         start = time.monotonic()

@@ -72,7 +72,7 @@ def upper(count: int, total: int) -> float:
 
 def main(arguments: list[str]) -> int:
     """Print the table; 1 when a bound does not hold."""
-    sessions = int(arguments[0]) if arguments else 2000
+    sessions = int(arguments[0]) if arguments else 8000
     seeds = [int(text) for text in arguments[1:]] or [1, 2, 3]
     broken = 0
     head = ("noise", "seed", "false alarms", "missed at 10", "missed", "inconclusive")
