@@ -56,6 +56,12 @@ def test_every_operator_of_the_engine_is_tried() -> None:
     assert set(KINDS) == set(LOWERINGS)
 
 
+def test_every_operator_of_the_engine_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "operators.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")][1:]
+    assert {name.strip() for row in rows for name in row.split(",")} == set(LOWERINGS)
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_layers_equal_the_reference(kind: str, host_compiler: HostCompiler, tmp_path: Path) -> None:
     wrong = []
