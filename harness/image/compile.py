@@ -127,6 +127,7 @@ def _compile(project: Project, unit: Source, directory: Path, deadline: Deadline
         *project.flags(unit),
         *project.prefix_maps(directory.resolve()),
         *(f"-I{include.path}" for include in project.include_dirs),
+        *project.toolchain.include_flags,
         "-c",
         str(unit.path),
         "-o",
@@ -159,6 +160,7 @@ def _link(
         f"-T{project.scripts[0].path}",
         f"-Wl,-Map={MAP_NAME}",
         *names,
+        *project.toolchain.library_flags,
         "-o",
         ELF_NAME,
     ]

@@ -33,6 +33,9 @@ class ToolchainSpec:
         ldflags: flags of every link.
         libraries: libraries that `-print-file-name` finds and that are linked.
         install: what to install when it is missing.
+        driver: program that is asked where libraries lie, when that is not the compiler.
+        linker: program that links, when the compiler is to be told.
+        c_library: directory of the C library, with `include` and a `lib` that has the driver's multilib directories.
     """
 
     name: str
@@ -42,6 +45,9 @@ class ToolchainSpec:
     ldflags: tuple[str, ...]
     libraries: tuple[str, ...]
     install: str
+    driver: str = ""
+    linker: str = ""
+    c_library: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,16 @@ class ToolchainFacts:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A toolchain found on this host."""
+    """A toolchain found on this host.
+
+    `include_flags` and `library_flags` say where its C library lies here; what lies there is among the facts.
+    """
 
     spec: ToolchainSpec
     compiler: Path
     facts: ToolchainFacts
+    include_flags: tuple[str, ...] = ()
+    library_flags: tuple[str, ...] = ()
 
 
 _WARNINGS = ("-Wall", "-Wextra", "-Wdate-time", "-Werror")
@@ -82,7 +93,35 @@ _GNU = ToolchainSpec(
     install="apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
 )
 
-TOOLCHAINS: Mapping[str, ToolchainSpec] = MappingProxyType({spec.name: spec for spec in (_GNU,)})
+_LLVM = ToolchainSpec(
+    name="llvm",
+    title="LLVM with picolibc",
+    compiler="clang-19",
+    cflags=(
+        "--target=arm-none-eabi",
+        "-std=c11",
+        *_WARNINGS,
+        "-g",
+        "-ffunction-sections",
+        "-fdata-sections",
+        "-fno-common",
+        "-fno-ident",
+    ),
+    ldflags=(
+        "--target=arm-none-eabi",
+        "-nostdlib",
+        "-Wl,--gc-sections",
+        "-Wl,--build-id=none",
+        "-Wl,--fatal-warnings",
+    ),
+    libraries=("libc.a", "libm.a", "libgcc.a"),
+    install="apt-get install clang-19 lld-19 picolibc-arm-none-eabi gcc-arm-none-eabi",
+    driver="arm-none-eabi-gcc",
+    linker="ld.lld-19",
+    c_library="/usr/lib/picolibc/arm-none-eabi",
+)
+
+TOOLCHAINS: Mapping[str, ToolchainSpec] = MappingProxyType({spec.name: spec for spec in (_GNU, _LLVM)})
 """All supported toolchains by name."""
 
 
@@ -106,15 +145,9 @@ def find_toolchain(name: str, cpuflags: Sequence[str]) -> Toolchain:
         BuildError: it does not answer.
     """
     spec = toolchain_spec(name)
-    found = shutil.which(spec.compiler)
-    if found is None:
-        raise ToolMissingError(
-            f"The compiler {spec.compiler} is not installed.",
-            why="It was not found on the PATH.",
-            todo=spec.install,
-            context={"tool": spec.compiler},
-        )
-    compiler = Path(found)
+    compiler = _program(spec, spec.compiler)
+    if spec.driver:
+        return _with_driver(spec, compiler, cpuflags)
     questions = [
         ("--version",),
         ("-print-prog-name=as",),
@@ -129,6 +162,48 @@ def find_toolchain(name: str, cpuflags: Sequence[str]) -> Toolchain:
     ]
     text = " | ".join(answer.splitlines()[0].strip() for answer in (version, *tools))
     return Toolchain(spec, compiler, ToolchainFacts(spec.name, text, tree_digest(digests)))
+
+
+def _program(spec: ToolchainSpec, name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise ToolMissingError(
+            f"The compiler {name} is not installed.",
+            why="It was not found on the PATH.",
+            todo=spec.install,
+            context={"tool": name},
+        )
+    return Path(found)
+
+
+def _with_driver(spec: ToolchainSpec, compiler: Path, cpuflags: Sequence[str]) -> Toolchain:
+    """A compiler without libraries of its own: a GNU driver tells the multilib directory and libgcc."""
+    driver, linker = _program(spec, spec.driver), _program(spec, spec.linker)
+    questions = [
+        (compiler, ("--version",)),
+        (linker, ("--version",)),
+        (driver, (*cpuflags, "-print-multi-directory")),
+        (driver, (*cpuflags, "-print-libgcc-file-name")),
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        version, link_version, multilib, libgcc = pool.map(lambda question: _ask(*question), questions)
+    root = Path(spec.c_library)
+    place = root / "lib" / multilib
+    paths = [str(place / name) if name != Path(libgcc).name else libgcc for name in spec.libraries]
+    digests = [(name, _library(spec, name, path)) for name, path in zip(spec.libraries, paths, strict=True)]
+    # Headers are read by every unit, and no compile records which: they count as a whole.
+    digests += [
+        (f"include/{path.relative_to(root / 'include').as_posix()}", sha256_file(path))
+        for path in sorted((root / "include").rglob("*.h"))
+    ]
+    text = " | ".join(answer.splitlines()[0].strip() for answer in (version, link_version))
+    return Toolchain(
+        spec,
+        compiler,
+        ToolchainFacts(spec.name, text, tree_digest(digests)),
+        include_flags=("-isystem", str(root / "include")),
+        library_flags=(f"--ld-path={linker}", f"-L{place}", f"-L{Path(libgcc).parent}", "-lc", "-lm", "-lgcc"),
+    )
 
 
 def _ask(program: Path, args: Sequence[str]) -> str:
