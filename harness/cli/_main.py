@@ -6,10 +6,12 @@ import difflib
 import json
 import os
 import sys
+import traceback
 from importlib import import_module
+from pathlib import Path
 
 from harness.cli import COMMANDS
-from harness.core.errors import HarnessError, HostError, RegressionFailed, UsageError
+from harness.core.errors import HarnessError, HostError, InternalError, RegressionFailed, UsageError
 
 USAGE = "usage: harness COMMAND [OPTIONS] ...    (harness COMMAND --help for each)"
 
@@ -109,4 +111,15 @@ def _typer_error(error: Exception, as_json: bool) -> int:
         told = UsageError(error.format_message())
         _report(told, as_json)
         return told.exit_code
-    raise error
+    if os.environ.get("HARNESS_TRACEBACK"):
+        raise error
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    _report(
+        InternalError(
+            f"{type(error).__name__}: {error}",
+            why=f"A fault of the harness, in {Path(place.filename).name} line {place.lineno}.",
+            todo="Run again with HARNESS_TRACEBACK=1 and report what it prints.",
+        ),
+        as_json,
+    )
+    return InternalError.exit_code

@@ -48,6 +48,12 @@ class HarnessError(Exception):
         }
 
 
+class InternalError(HarnessError):
+    """A fault of the harness itself, shown in a line instead of a traceback."""
+
+    code = "harness.internal"
+
+
 class UsageError(HarnessError):
     """Settings, options or files that a person wrote cannot be used."""
 

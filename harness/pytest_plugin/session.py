@@ -109,7 +109,7 @@ def build_image(request: pytest.FixtureRequest, plan: Plan) -> Build:
 def out_dir(config: pytest.Config) -> Path:
     """Where bundles go."""
     text = get_option(config, "out")
-    return Path(text).absolute() if text else config.rootpath / "hil-results"
+    return Path(text).absolute() if text else config.invocation_params.dir / "hil-results"
 
 
 def _unique(request: pytest.FixtureRequest, board: str) -> str:

@@ -148,6 +148,21 @@ def test_what_was_not_measured_is_null_and_never_zero(built: Any, tmp_path: Path
     assert said["total_cycles"] is None and said["clean_cycles_per_inference"] > 0
 
 
+def test_a_fault_of_our_own_is_a_line_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from harness.cli import _main
+
+    def broken(_args: list[str]) -> int:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(_main, "_dispatch", broken)
+    assert _main.run_cli(["run"]) == 1
+    told = capsys.readouterr().err
+    assert "KeyError" in told and "HARNESS_TRACEBACK" in told and "Traceback (most" not in told
+    monkeypatch.setenv("HARNESS_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        _main.run_cli(["run"])
+
+
 def test_interrupt_leaves_the_board_free(built: Any, tmp_path: Path) -> None:
     import signal
 
