@@ -111,7 +111,7 @@ class BenchError(HarnessError):
 
     code = "bench.unavailable"
     exit_code = 6
-    fault_class = "bench"
+    fault_class: ClassVar[FaultClass] = "bench"
 
 
 class ToolMissingError(BenchError):
