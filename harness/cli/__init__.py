@@ -8,6 +8,7 @@ from io import TextIOWrapper
 COMMANDS: dict[str, tuple[str, str]] = {
     "freeze": ("harness.cli.freeze", "freeze a model and settings to a plan"),
     "build": ("harness.cli.build", "build a firmware image from a plan"),
+    "analyze": ("harness.cli.analyze", "show what a model costs, without hardware"),
     "validate": ("harness.cli.validate", "re-verify a build without hardware"),
     "run": ("harness.cli.run", "flash a build, measure, publish a bundle"),
     "profile": ("harness.cli.profile", "freeze, build and run in one go"),
