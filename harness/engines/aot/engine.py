@@ -21,10 +21,12 @@ from harness.engines.base import EngineOptions, GeneratedEngine, layer_facts, te
 from harness.engines.trees import SourceTree
 from harness.model.types import Model, Operator
 
-ENGINE_VERSION = "1.0"
-KERNELS_VERSION = "1.0"
+ENGINE_VERSION = "1.1"
+KERNELS_VERSION = "1.1"
 MAX_ARENA = 1 << 30
 MAX_OPERATORS = 2048
+MAX_OPERANDS = 16384
+"""Inputs and outputs of all operators."""
 MAX_BOUNDARY = 1024
 """Inputs and outputs of a model."""
 BOUNDARY_DTYPES = ("int8", "uint8", "int16", "int32", "float32")
@@ -151,6 +153,11 @@ def _refuse_excess(model: Model) -> None:
     )
     for count, most, what in (
         (len(model.operators), MAX_OPERATORS, "operators"),
+        (
+            sum(len(op.inputs) + len(op.outputs) for op in model.operators),
+            MAX_OPERANDS,
+            "inputs and outputs of operators",
+        ),
         (len(model.inputs) + len(model.outputs), MAX_BOUNDARY, "inputs and outputs"),
         (constants, MAX_CONSTANTS, "bytes of constants, shared ones counted for each operator"),
     ):

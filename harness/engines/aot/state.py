@@ -10,6 +10,7 @@ from harness.engines.aot.lowering import Cell
 from harness.model.types import Model, Operator, Subgraph, Tensor
 
 MAX_STATE_BYTES = 1 << 24
+"""Of one variable, and of all together."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,18 @@ def find_state(model: Model) -> State:
     Graphs that CALL_ONCE runs may only assign constants; a variable nothing is assigned to begins as its zero point.
     """
     problems: list[str] = []
+    kept = sum(tensor.nbytes for tensor in model.tensors if tensor.is_variable and tensor.data is None)
+    if kept > MAX_STATE_BYTES:
+        return State((), MappingProxyType({}), (f"variable tensors have {kept} bytes; at most {MAX_STATE_BYTES} do",))
     handles = _handles(model.main)
     values = _values(model.main, handles, problems)
     initial = _assigned(model, problems)
     cells: list[Cell] = []
     of_tensor: dict[int, Cell] = {}
     by_name: dict[str, Cell] = {}
+    if sum(tensor.nbytes for tensor in values.values()) > MAX_STATE_BYTES:
+        problems.append(f"variables have more than {MAX_STATE_BYTES} bytes together")
+        values = {}
     for name, tensor in values.items():
         content = initial.get(name, _zero(tensor))
         if len(content) != tensor.nbytes:
