@@ -13,7 +13,7 @@ import harness
 
 PACKAGE = Path(harness.__file__).parent
 ROOMS = (
-    "cli", "pytest_plugin", "report", "judge", "interop", "runner", "results", "power", "capture", "bench", "probe",
+    "cli", "pytest_plugin", "report", "judge", "runner", "interop", "results", "power", "capture", "bench", "probe",
     "image", "plan", "engines", "board", "model", "virtual", "core",
 )  # fmt: skip
 ALLOWED_UPWARD = {

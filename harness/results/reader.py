@@ -122,6 +122,13 @@ def read_bundle(path: str | Path, *, strict: bool = True) -> RunArtifacts:
     return RunArtifacts(root, summary or {}, metadata or {}, layers, manifest, _notes(summary))
 
 
+def records_of(manifest: ResultManifest, contents: Mapping[str, bytes], path: str | Path = "") -> RunArtifacts:
+    """The records of a bundle that is not on disk yet, from the bytes of its artifacts by path."""
+    summary, metadata = _documents(manifest, contents, True)
+    layers = _layers(manifest, contents, True)
+    return RunArtifacts(Path(path), summary or {}, metadata or {}, layers, manifest, _notes(summary))
+
+
 def verify_bundle(path: str | Path) -> ResultManifest:
     """Verify a bundle to the last byte and return its manifest; `EvidenceError` names the first artifact at fault."""
     manifest = read_bundle(path, strict=True).manifest

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from harness.bench.provider import BoardLease
     from harness.capture.record import Capture
     from harness.image.record import Build
+    from harness.results.bundle import BundleContent
     from harness.results.facts import MeasuredResult
     from harness.results.types import RunEvaluation
     from harness.runner.reference import Reference
@@ -264,7 +265,8 @@ class _Run:
             bench=bench_facts(held),
             zero_inputs=not any(map(any, self.build.input_bytes())),
         )
-        bundle = publish(self._out(assembled.content.run_id), assembled.content)
+        content = self._standardized(assembled.content)
+        bundle = publish(self._out(content.run_id), content)
         self.log(f"published {bundle}")
         if failure is not None:
             # What was asked for was not checked; the measurements are kept in the bundle all the same.
@@ -328,10 +330,21 @@ class _Run:
             raw=raw,
             events=tuple(error.context.get("events", ())),
         )
+        content = self._standardized(content)
         try:
             error.context["bundle"] = str(publish(self._out(content.run_id), content))
         except OSError as fault:
             error.context["bundle_error"] = f"no bundle could be written: {fault.strerror or fault}"
+
+    def _standardized(self, content: BundleContent) -> BundleContent:
+        from harness.interop.attach import with_standardized
+
+        try:
+            return with_standardized(content)
+        except HarnessError as error:
+            # A copy for other tools must not cost the measurements.
+            self.log(f"no standardized.json: {error.what} {error.why}")
+            return content
 
     def _out(self, run_id: str) -> Path:
         return self.out if self.out is not None else Path(DEFAULT_OUT).absolute() / f"{run_id}-{self.build.plan.board}"
