@@ -20,7 +20,7 @@ def build(
     plan: Annotated[Path, typer.Argument(help="the plan, from `harness freeze`")],
     out: Annotated[Path, typer.Option("--out", help="directory to make; new or empty")],
     inputs: Annotated[
-        list[Path] | None, typer.Option("--input", help="raw bytes of a model input; once per input, in order")
+        list[Path] | None, typer.Option("--input", help="file of a model input, raw or .npy; once per input, in order")
     ] = None,
     lifecycle: Annotated[
         Literal["carry", "single"], typer.Option(help="the plan's counts in one boot, or one inference a boot")

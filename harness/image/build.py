@@ -33,6 +33,7 @@ from harness.image.record import (
     load_build,
     verify,
 )
+from harness.image.tensor_file import read_tensor
 from harness.plan.freeze import Replay, engine_options, replay
 from harness.plan.record import Plan
 
@@ -61,7 +62,7 @@ def build(
         plan: a plan or the file of one.
         out: directory to make; it must not exist, or be empty. None: a new temporary directory, the caller's to remove.
         model: where the model is, when it moved since the plan was frozen.
-        inputs: a file of raw bytes for each model input, in order; none: zero bytes. Never linked into the image.
+        inputs: a file (raw or .npy) for each model input, in order; none: zero bytes. Never linked into the image.
         lifecycle: `carry` runs the plan's counts in one boot, `single` one timed inference a boot.
         timing_scope: what the clean window spans: `invoke_only` (default), or also restoring the inputs.
         cache: whether objects and images of earlier builds may be used, and are kept.
@@ -183,13 +184,7 @@ def _write_inputs(
     place.mkdir()
     out = []
     for number, tensor in enumerate(tensors):
-        data = Path(given[number]).read_bytes() if given else bytes(tensor.nbytes)
-        if len(data) != tensor.nbytes:
-            raise UsageError(
-                f"{given[number]} has {len(data)} bytes, input {number} ({tensor.name}) takes {tensor.nbytes}.",
-                why=f"Its shape is {list(tensor.shape)} of {tensor.dtype}.",
-                todo="Write the raw bytes of the tensor, without any header.",
-            )
+        data = read_tensor(given[number], tensor, f"input {number}") if given else bytes(tensor.nbytes)
         path = place / f"input_{number}.bin"
         path.write_bytes(data)
         out.append(BuildInput(PinnedFile.of(path, directory), "file" if given else "zero"))

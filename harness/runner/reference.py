@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from harness.core.deadline import Deadline
+from harness.core.errors import UsageError
 from harness.core.hashing import semantic_hash
 from harness.core.resources import cache_root
 from harness.core.store import ContentStore
+from harness.engines.base import TensorFacts
 from harness.engines.reference import DEADLINE_SECONDS, reference_info, run_reference
+from harness.image.tensor_file import read_tensor
 
 Tensors = tuple[bytes, ...]
 FILE = "reference.npz"
@@ -71,6 +74,25 @@ def host_reference(
     entry = ContentStore(cache_root() / "reference").get_or_make_sealed(key, make)
     outputs, layers = _unpack((entry / FILE).read_bytes())
     return Reference(outputs=outputs, layers=layers, info=info)
+
+
+def reference_from_files(files: Sequence[Path | str], tensors: Sequence[TensorFacts], inferences: int) -> Reference:
+    """Expected outputs of one inference that the caller has in files, one for each model output.
+
+    Raises:
+        UsageError: their number or content does not fit the model, or there are several inferences.
+    """
+    if inferences != 1 or len(files) != len(tensors):
+        raise UsageError(
+            f"{len(files)} reference files were given for {inferences} inferences of {len(tensors)} outputs.",
+            todo="Run one inference, and give one file for each output in the model's order.",
+        )
+    outputs = tuple(
+        read_tensor(path, tensor, f"output {number}")
+        for number, (path, tensor) in enumerate(zip(files, tensors, strict=True))
+    )
+    info = {"package": "files", "version": _digest([outputs])[:16], "resolver": "none", "profile": "none"}
+    return Reference(outputs=(outputs,), layers=(), info=info)
 
 
 def _digest(cases: Sequence[Tensors]) -> str:

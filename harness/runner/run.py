@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -109,6 +109,7 @@ def run(
     inputs: Any = (),
     inspect: int = 1,
     expect: str = "reference",
+    reference_files: Sequence[Path | str] = (),
     tolerance: float = 0.0,
     deadlines: Deadlines | dict[str, float] | None = None,
     log: Callable[[str], None] = silent,
@@ -124,7 +125,9 @@ def run(
         out: directory of the bundle; by default a new one below `hil-results`.
         inputs: inputs to run for their outputs; see `harness.runner.inputs.input_cases`. Without any, the build's own.
         inspect: how many of the inputs to run again with every layer's output sent to the host.
-        expect: `reference` compares outputs with the host reference, `none` compares nothing.
+        expect: `reference` compares outputs with the host reference, `none` compares nothing,
+            `files` compares with `reference_files`.
+        reference_files: a file (raw bytes or .npy) for each model output of the one inference that is run.
         tolerance: largest allowed absolute error of a model output, in stored units.
         deadlines: seconds by phase.
         log: called with a line for each phase.
@@ -149,8 +152,10 @@ def run(
             why="A board must be of the type that the image names.",
             todo=f"Build for {board}, or run on {build.plan.board}; which one of them, `--serial` says.",
         )
-    if expect not in ("reference", "none"):
-        raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference' or 'none'.")
+    if expect not in ("reference", "none", "files"):
+        raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference', 'files' or 'none'.")
+    if (expect == "files") != bool(reference_files):
+        raise UsageError("Reference files and expect='files' go together.", todo="Give both, or neither.")
     if inspect < 0:
         raise UsageError(f"inspect={inspect!r} is not a number of inputs.", todo="Use 0 or more.")
     if not 0.0 <= tolerance < math.inf:
@@ -162,7 +167,7 @@ def run(
             todo="Name another directory.",
         )
     return _Run(build, Path(out) if out is not None else None, limits, log, started).execute(
-        bench, lease, serial, inputs, inspect, expect, tolerance
+        bench, lease, serial, inputs, inspect, expect, tolerance, tuple(reference_files)
     )
 
 
@@ -185,6 +190,7 @@ class _Run:
         inspect: int,
         expect: str,
         tolerance: float,
+        files: tuple[Path | str, ...] = (),
     ) -> RunOutcome:
         from harness.runner.measure import wanted_inferences
 
@@ -194,9 +200,18 @@ class _Run:
         if expect == "reference":
             wanted = (*inferences, self.build.input_bytes())
             reference = _in_background(lambda: self._reference(wanted, inspected))
+        elif files:
+            reference, inspected = self._from_files(files, len(inferences)), inspected[:0]
         with self._board(bench, lease, serial) as held:
             capture = self._capture(held, inferences, inspected)
         return self._conclude(held, capture, reference, tolerance)
+
+    def _from_files(self, files: tuple[Path | str, ...], inferences: int) -> Future[Reference]:
+        from harness.runner.reference import reference_from_files
+
+        done: Future[Reference] = Future()
+        done.set_result(reference_from_files(files, self.build.engine.output_tensors, inferences))
+        return done
 
     @contextmanager
     def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
@@ -295,14 +310,14 @@ class _Run:
             self.build.engine.output_tensors,
             [layer.op for layer in self.build.engine.layers],
             observed=[inference.outputs for inference in capture.inferences],
-            expected=expected.outputs[:-1],
+            expected=expected.outputs[: len(capture.inferences)],
             inspected=[[layer.outputs for layer in case.layers] for case in capture.inspections],
             expected_layers=expected.layers,
             reference=expected.info,
             tolerance=tolerance,
             # What a streaming model's windows leave behind depends on how many inferences fitted into them.
             windows=None if self.build.engine.keeps_state else _output_checksums(capture),
-            expected_windows=expected.outputs[-1],
+            expected_windows=expected.outputs[-1] if len(expected.outputs) > len(capture.inferences) else None,
         )
 
     def _explain_fault(self, error: HardFaultError) -> None:

@@ -1,0 +1,61 @@
+"""A tensor's bytes from a file: raw, or NumPy's `.npy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.core.errors import UsageError
+from harness.engines.base import TensorFacts
+
+
+def read_tensor(path: Path | str, tensor: TensorFacts, role: str) -> bytes:
+    """The bytes that a file gives a tensor, little-endian, rows last.
+
+    A file whose name ends in `.npy` must hold an array of the tensor's element type and shape, leading extents of 1
+    left out or added; any other file is taken as raw bytes.
+
+    Args:
+        path: the file.
+        tensor: what it is for.
+        role: how messages call the tensor, as in `input 0`.
+
+    Raises:
+        UsageError: it cannot be read, or does not fit; `OSError` when it is not there.
+    """
+    source = Path(path)
+    if source.suffix != ".npy":
+        data = source.read_bytes()
+        if len(data) != tensor.nbytes:
+            raise UsageError(
+                f"{source} has {len(data)} bytes, {role} ({tensor.name}) takes {tensor.nbytes}.",
+                why=f"Its shape is {list(tensor.shape)} of {tensor.dtype}.",
+                todo="Write the raw bytes of the tensor, without any header, or an array as .npy.",
+            )
+        return data
+    try:
+        array = np.load(source, allow_pickle=False)
+    except (ValueError, EOFError, SyntaxError, MemoryError) as fault:
+        raise UsageError(
+            f"{source} cannot be read as .npy.", why=f"{fault}".splitlines()[0] if str(fault) else "It is cut off."
+        ) from None
+    wanted = np.dtype(tensor.dtype)
+    if not isinstance(array, np.ndarray) or array.dtype.newbyteorder("=") != wanted:
+        raise UsageError(
+            f"{source} holds {getattr(array, 'dtype', 'no array')}, {role} ({tensor.name}) is {tensor.dtype}.",
+            todo="Quantise the values with the tensor's scale and zero point first.",
+        )
+    if _bare(array.shape) != _bare(tensor.shape):
+        raise UsageError(
+            f"{source} has shape {list(array.shape)}, {role} ({tensor.name}) has {list(tensor.shape)}.",
+            todo="Write an array of that shape.",
+        )
+    return np.ascontiguousarray(array.astype(wanted.newbyteorder("<"))).tobytes()
+
+
+def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
+    extents = list(shape)
+    while extents and extents[0] == 1:
+        del extents[0]
+    return tuple(extents)
