@@ -22,6 +22,7 @@ from harness.core.errors import BenchError, BoardBusyError, HarnessError, Lockup
 from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
 from harness.virtual import counters
+from harness.virtual.faults import Fault
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 
@@ -45,11 +46,13 @@ class LaunchOptions:
         memory: how the virtual J-Link reaches memory: the fastest permitted way, qtest, or the debugger.
         counters: whether the counter plugin is loaded.
         known_devices: device names the virtual J-Link accepts beside the board's own.
+        fault: what the virtual J-Link does wrong on purpose.
     """
 
     memory: MemoryPath = "auto"
     counters: bool = True
     known_devices: tuple[str, ...] = ()
+    fault: Fault | None = None
 
 
 def qemu_program() -> Path:
@@ -168,6 +171,7 @@ class VirtualBoard:
                 "lock": str(self._where.directory / "probe.lock"),
                 "memory": options.memory,
                 "region": regions,
+                "fault": [options.fault.entry()] if options.fault else [],
                 "known": [name for name in options.known_devices if name != self.board.jlink.device],
             },
         )

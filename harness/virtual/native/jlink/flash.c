@@ -22,6 +22,7 @@ enum {
 static struct {
     bool active;
     int result;
+    uint64_t written;
 } download;
 
 static int verify(uint32_t address, const uint8_t *data, uint32_t size) {
@@ -49,7 +50,18 @@ static int program(uint32_t address, const uint8_t *data, uint32_t size) {
     if (vj_memory_write(address, data, size) != 0) {
         return FLASH_WRITE_FAILED;
     }
-    return verify(address, data, size);
+    int result = verify(address, data, size);
+    if (result == 0 && vj_fault_within(FAULT_FLASH_MISMATCH, download.written, size)) {
+        uint32_t offset = (uint32_t)(vj.board.fault_at - download.written);
+        const uint8_t wrong = data[offset] ^ 1u;
+        result = vj_memory_write(address + offset, &wrong, 1);
+    }
+    if (vj_fault_within(FAULT_FLASH_UNPLUGGED, download.written, size)) {
+        vj.lost = true;
+        result = FLASH_WRITE_FAILED;
+    }
+    download.written += size;
+    return result;
 }
 
 static void report(const char *action, int percent) {
@@ -215,6 +227,7 @@ VJ_API void JLINKARM_BeginDownload(uint32_t flags) {
     VJ_LOCK();
     download.active = true;
     download.result = 0;
+    download.written = 0;
     VJ_UNLOCK();
 }
 
@@ -230,7 +243,7 @@ VJ_API int JLINKARM_WriteMem(uint32_t address, uint32_t size, const void *data) 
 
 VJ_API int JLINKARM_EndDownload(void) {
     VJ_LOCK();
-    int result = download.result;
+    int result = vj.board.fault == FAULT_FLASH_ERROR ? FLASH_ERASE_FAILED : download.result;
     download.active = false;
     download.result = 0;
     VJ_UNLOCK();

@@ -92,6 +92,8 @@ static bool parse_line(vj_board *board, const char *key, const char *value) {
         return parse_region(board, value);
     } else if (strcmp(key, "known") == 0 && board->known_count < VJ_MAX_KNOWN) {
         return copy(board->known[board->known_count++], sizeof board->known[0], value);
+    } else if (strcmp(key, "fault") == 0) {
+        return vj_fault_parse(board, value);
     }
     return true; /* keys of a later launcher are not ours to judge */
 }

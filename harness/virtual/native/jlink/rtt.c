@@ -202,6 +202,13 @@ static int drain(int index, uint8_t *out, uint32_t size) {
     if (got > 0 && vj_memory_write_data(where, &from.read_offset, 4) != 0) {
         return -1;
     }
+    if (vj_fault_within(FAULT_RTT_FLIP, rtt.bytes, got)) {
+        out[vj.board.fault_at - rtt.bytes] ^= 1u;
+    }
+    if (vj_fault_within(FAULT_RTT_UNPLUGGED, rtt.bytes, got)) {
+        vj.lost = true;
+        return -1;
+    }
     rtt.bytes += got;
     return (int)got;
 }

@@ -37,6 +37,17 @@ typedef struct vj_region {
 
 typedef enum vj_memory_mode { MEMORY_AUTO, MEMORY_QTEST, MEMORY_GDB } vj_memory_mode;
 
+/* Faults on purpose; see faults.c. */
+typedef enum vj_fault {
+    FAULT_NONE,
+    FAULT_OPEN,
+    FAULT_FLASH_ERROR,
+    FAULT_FLASH_MISMATCH,
+    FAULT_FLASH_UNPLUGGED,
+    FAULT_RTT_UNPLUGGED,
+    FAULT_RTT_FLIP,
+} vj_fault;
+
 /* What the registry file of a serial states. */
 typedef struct vj_board {
     uint32_t serial;
@@ -52,6 +63,8 @@ typedef struct vj_board {
     int region_count;
     char known[VJ_MAX_KNOWN][64];
     int known_count;
+    vj_fault fault;
+    uint32_t fault_at;
 } vj_board;
 
 /* A socket with what was received and not yet consumed. */
@@ -103,6 +116,11 @@ void vj_session_poll(void);
 int vj_registry_load(uint32_t serial, vj_board *board);
 /* Serials of the boards alive, ascending; returns how many there are, filling at most `max`. */
 int vj_registry_list(uint32_t *serials, int max);
+
+/* faults.c */
+bool vj_fault_parse(vj_board *board, const char *value);
+/* Whether this fault strikes one of the `size` bytes after the first `done`. */
+bool vj_fault_within(vj_fault fault, uint64_t done, uint64_t size);
 
 /* stream.c: all waits end; a peer that went away sets vj.lost. */
 int64_t vj_now_ms(void);
