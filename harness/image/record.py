@@ -144,7 +144,13 @@ class Build:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, as saved."""
-        return {**self._content(), "build_hash": self.build_hash}
+        return sealed({**self._content(), "build_hash": self.build_hash})
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with a hash over all of it, also over what is no part of the build's identity."""
+    content = {key: value for key, value in record.items() if key != "record_hash"}
+    return {**content, "record_hash": semantic_hash("record", content)}
 
 
 def image_facts(facts: ElfFacts) -> dict[str, Any]:
@@ -232,6 +238,8 @@ def load_build(path: Path | str) -> Build:
     verify(build)
     if image_facts(build.elf_facts) != raw.image:
         raise _broken(f"{elf_file.name} is not the image that {record_path.name} describes.", "Its memory use differs.")
+    if sealed(value)["record_hash"] != raw.record_hash:
+        raise _broken(f"{record_path.name} was edited.", "Its hash over itself does not hold.")
     if build.build_hash != raw.build_hash:
         raise _broken(f"{record_path.name} was edited.", f"States {raw.build_hash}, content gives {build.build_hash}.")
     return build
@@ -348,3 +356,4 @@ class _RawBuild(_Raw):
     image: dict[str, Any]
     harness_version: str
     build_hash: str
+    record_hash: str

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from harness.core.frozen import thaw
 from harness.interop.errors import ForeignFormatError
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
-from harness.results.frozen import thaw
 from harness.results.reader import RunArtifacts
 
 PRODUCER = "harness"

@@ -23,11 +23,11 @@ from typing import Any
 
 from harness.core.errors import EvidenceError, UsageError
 from harness.core.files import atomic_write, published_dir
+from harness.core.frozen import thaw
 from harness.core.hashing import semantic_hash, sha256_bytes
 from harness.core.strict_json import StrictJsonError, pretty
 from harness.core.strict_json import loads as load_strict
 from harness.results.dimensions import nested
-from harness.results.frozen import thaw
 from harness.results.manifest import MANIFEST_NAME, ResultValidity, RunStatus
 from harness.results.reader import RunArtifacts, read_bundle
 

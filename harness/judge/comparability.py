@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.results.dimensions import DIMENSIONS, HPX_DIMENSIONS, Dimension, Effect, Where, nested
-from harness.results.frozen import EMPTY, freeze_fields, thaw
 from harness.results.issues import Severity, confined_family
 from harness.results.manifest import ResultManifest, ResultValidity, RunStatus
 from harness.results.reader import RunArtifacts

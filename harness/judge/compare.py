@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import HarnessError, NotComparableError, ProfileError
+from harness.core.frozen import thaw
 from harness.core.strict_json import canonical
 from harness.judge.comparability import ComparabilityAssessment, assess_comparability, read_dimensions
 from harness.judge.metrics import METRICS, MODELLED, Group, Metric, MetricDiff, diff, hpx_metrics, make_diff, resolve
@@ -25,7 +26,6 @@ from harness.judge.verdict import (
     worst,
 )
 from harness.results.dimensions import CONFIG_TABLE, nested
-from harness.results.frozen import thaw
 from harness.results.layers import NOT_COUNTERS
 from harness.results.reader import RunArtifacts, read_bundle
 

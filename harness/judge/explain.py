@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.core.frozen import thaw
 from harness.judge.comparability import ComparabilitySeverity
 from harness.judge.metrics import METRICS, MetricDiff, repeatability
 from harness.judge.verdict import MetricVerdict
-from harness.results.frozen import thaw
 from harness.results.reader import RunArtifacts
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from harness.core.errors import ProfileError
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.judge.looks import SequentialPlan
 from harness.judge.metrics import METRICS, SELECTORS, is_selector
 from harness.judge.profile import (
@@ -33,7 +34,6 @@ from harness.judge.profile import (
     is_bound,
     split,
 )
-from harness.results.frozen import EMPTY, freeze_fields, thaw
 
 _BOUNDS = ("warn_regression_pct", "warn_regression_abs", "margin_pct", "margin_abs", "effect_floor_pct")
 _PART_FIELDS = ("extends", "missing", "metrics", "boards", "statistics")

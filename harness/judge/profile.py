@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from harness.core.errors import ProfileError
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.core.hashing import sha256_bytes
 from harness.core.strict_json import canonical
-from harness.results.frozen import EMPTY, freeze_fields, thaw
 
 if TYPE_CHECKING:
     from harness.judge.own_profile import HarnessPart

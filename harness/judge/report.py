@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.core.frozen import thaw
 from harness.judge.explain import number, percent, table
-from harness.results.frozen import thaw
 
 if TYPE_CHECKING:
     from harness.judge.compare import CompareOutcome

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.core.frozen import thaw
 from harness.judge.explain import number
 from harness.judge.metrics import METRICS, repeatability
 from harness.judge.numbers import to_float
-from harness.results.frozen import thaw
 from harness.results.layers import NOT_COUNTERS
 from harness.results.manifest import RunStatus
 from harness.results.reader import RunArtifacts

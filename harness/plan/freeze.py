@@ -10,13 +10,15 @@ from typing import Any
 from harness import __version__
 from harness.board.descriptor import BoardType, load_board_type
 from harness.core.errors import PlanError, SettingsError
+from harness.core.frozen import freeze as freeze_data
+from harness.core.frozen import thaw
 from harness.core.suggest import did_you_mean
 from harness.engines.base import DSP, MVE, EngineOptions, get_engine
 from harness.engines.trees import SourceTree
 from harness.model.load import load_model
 from harness.model.types import Model
 from harness.plan.baseline import baseline_fingerprint
-from harness.plan.record import Plan, PlanModel, PlanTree, deep_freeze, thaw
+from harness.plan.record import Plan, PlanModel, PlanTree
 from harness.plan.settings import HOST_SETTINGS, resolve
 from harness.plan.toolchain import Toolchain, find_toolchain
 
@@ -62,9 +64,9 @@ def freeze(
     values["engine-config"] = _without_paths(values)
     toolchain = find_toolchain(values["toolchain"], board_type.core.cpuflags)
     return Plan(
-        settings=deep_freeze(values),
+        settings=freeze_data(values),
         model=PlanModel(str(Path(path).absolute()), loaded.sha256, loaded.size_bytes),
-        board_facts=deep_freeze(facts),
+        board_facts=freeze_data(facts),
         toolchain=toolchain.facts,
         baseline=baseline_fingerprint(board_type),
         harness_version=__version__,

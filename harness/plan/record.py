@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.core import strict_json
 from harness.core.errors import PlanError, SettingsError
 from harness.core.files import atomic_write
+from harness.core.frozen import freeze as deep_freeze
+from harness.core.frozen import thaw
 from harness.core.hashing import semantic_hash
 from harness.plan.settings import PLAN_SETTINGS, check_value
 from harness.plan.toolchain import ToolchainFacts
@@ -191,24 +192,6 @@ def _checked(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
         if settings[name] is None:
             raise PlanError(f"{source} leaves {name!r} open.", todo=_AGAIN)
     return dict(settings)
-
-
-def deep_freeze(value: Any) -> Any:
-    """JSON-ready data as mapping views and tuples."""
-    if isinstance(value, Mapping):
-        return MappingProxyType({key: deep_freeze(item) for key, item in value.items()})
-    if isinstance(value, list | tuple):
-        return tuple(deep_freeze(item) for item in value)
-    return value
-
-
-def thaw(value: Any) -> Any:
-    """The JSON-ready form of what `deep_freeze` made."""
-    if isinstance(value, Mapping):
-        return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [thaw(item) for item in value]
-    return value
 
 
 class _Raw(BaseModel):

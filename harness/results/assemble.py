@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.capture.record import Capture
 from harness.core.errors import HarnessError
+from harness.core.frozen import thaw
 from harness.core.strict_json import pretty
 from harness.results.bundle import BundleContent, BundleFile
 from harness.results.context import RunContext, context_from_records, producer_version
@@ -22,7 +23,6 @@ from harness.results.documents import (
     summary_document,
 )
 from harness.results.facts import MeasuredResult
-from harness.results.frozen import thaw
 from harness.results.issues import issue
 from harness.results.manifest import RunStatus
 from harness.results.measured import measure

@@ -12,10 +12,10 @@ from typing import Any
 
 from harness.core.errors import UsageError
 from harness.core.files import fsync_dir, published_dir, write_synced
+from harness.core.frozen import EMPTY, freeze_fields
 from harness.core.hashing import sha256_bytes
 from harness.core.paths import check_relative
 from harness.core.strict_json import pretty
-from harness.results.frozen import EMPTY, freeze_fields
 from harness.results.manifest import (
     MANIFEST_NAME,
     MANIFEST_SCHEMA,

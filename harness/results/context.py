@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.results.frozen import EMPTY, freeze_fields, thaw
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 
 VERSION_PREFIX = "harness/"
 

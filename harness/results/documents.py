@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from harness.core.frozen import thaw
 from harness.results.context import RunContext, producer_version
 from harness.results.facts import MeasuredResult
-from harness.results.frozen import thaw
 from harness.results.layers import write_layers
 from harness.results.outputs import OutputsCheck
 from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION

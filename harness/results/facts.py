@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.results.frozen import EMPTY, freeze_fields, thaw
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.results.outputs import OutputsCheck
 from harness.results.types import ProfileResult
 

@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from harness.core.errors import EvidenceError
 from harness.core.files import atomic_write
+from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.core.hashing import semantic_hash, sha256_file
 from harness.core.strict_json import load as load_json
 from harness.core.strict_json import pretty
-from harness.results.frozen import EMPTY, freeze_fields, thaw
 
 MANIFEST_SCHEMA = "hpx.result-manifest"
 MANIFEST_VERSION = 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.results.frozen import EMPTY, freeze_fields
+from harness.core.frozen import EMPTY, freeze_fields
 from harness.results.manifest import ResultIssue, ResultValidity
 
 
