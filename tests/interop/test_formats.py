@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import HarnessError, ModelError, UsageError
+from harness.core.frozen import thaw
 from harness.interop.bundle import standardized, tables
 from harness.interop.errors import ForeignFormatError
 from harness.interop.export import LOSSES, export
@@ -21,7 +22,6 @@ from harness.interop.vela.run import estimate
 from harness.interop.vela.standard import map_layers, standard_document
 from harness.interop.vela.tables import VelaLayer, read_tables
 from harness.model.load import load_model
-from harness.results.frozen import thaw
 from harness.results.reader import read_bundle, verify_bundle
 from tests.interop.graphs import random_document
 from tests.interop.peer import Peer
