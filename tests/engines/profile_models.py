@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.engines.cases import batch
 
 DIRECTORY = Path(__file__).with_name("models")
-SEEDS = {"tflm": 24, "litert-ref": 22}
+SEEDS = {"tflm": 2, "litert-ref": 2}
 LAYERS = 16
 
 
