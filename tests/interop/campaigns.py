@@ -22,6 +22,7 @@ from harness.interop.etdump.standard import standard_document
 from harness.interop.etdump.vgf import read_vgf
 from harness.interop.mlia.direct import BUDGET
 from harness.interop.mlia.postprocess import postprocess
+from tests.interop.dense import dense_document
 from tests.interop.graphs import random_document
 from tests.interop.peer import Peer
 from tests.interop.samples import debug_database, etdump, etrecord, info, mutated, statistics, vgf_payload
@@ -40,7 +41,7 @@ def graphs(count: int = 500, first: int = 0) -> int:
     different = late = refused = figures = budget = 0
     with Peer() as peer:
         for seed in range(first, first + count):
-            document = random_document(seed)
+            document = random_document(seed) if seed % 2 else dense_document(seed)
             answer = peer.ask(document)
             if answer.get("late"):
                 late += 1

@@ -82,12 +82,14 @@ class Direct:
             return Answer(reason=NOTHING)
         if self._straddles_blocked(own):
             return Answer(reason=BLOCKED)
+        if needed & scene.several:
+            return self._of_tree(target)
         touching = self._touching(needed)
         union = 0
         for origin in touching:
             union |= scene.leaves[origin]
         if union & scene.several:
-            return self.tree.answer(target) if self.tree is not None else Answer(hard=True)
+            return self._of_tree(target)
         if any(origin not in scene.figures for origin in touching):
             return Answer(reason=UNUSABLE)
         extras = union & ~own
@@ -97,6 +99,9 @@ class Direct:
             # A wider figure that was put together elsewhere, if there is one, goes before a sum made here.
             return Answer(tuple(touching), hard=True)
         return Answer(tuple(touching))
+
+    def _of_tree(self, target: str) -> Answer:
+        return self.tree.answer(target) if self.tree is not None else Answer(hard=True)
 
     def _straddles_blocked(self, own: int) -> bool:
         return any(self.blocked_at[index] & ~own for index in bits(own & self.blocked_any))

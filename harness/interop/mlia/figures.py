@@ -170,6 +170,23 @@ def combine(parts: Sequence[Figures]) -> tuple[Figures | None, list[Dropped]]:
     return (Figures(groups) if groups else None), sorted(dropped, key=lambda item: (item.name, item.unit, item.reason))
 
 
+def adds_exactly(parts: Sequence[Figures]) -> bool:
+    """Whether adding the numbers of these figures loses no bit, so that every order gives the same sum."""
+    values: dict[tuple[str, Identity], list[int | float]] = {}
+    for part in parts:
+        for key, group in part.groups.items():
+            for name, metric in group.metrics.items():
+                if type(metric.get("value")) in (int, float):
+                    values.setdefault((key, name), []).append(metric["value"])
+    return all(_exact(found) for found in values.values() if any(type(value) is float for value in found))
+
+
+def _exact(values: Sequence[int | float]) -> bool:
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = max(denominator for _, denominator in ratios)
+    return sum(abs(number) * (scale // denominator) for number, denominator in ratios) <= MAX_SAFE_INTEGER
+
+
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.interop.mlia.direct import BUDGET, CONFLICT, NOT_ADDITIVE, Answer, Direct, resolve_frontiers
-from harness.interop.mlia.figures import Dropped, Figures, canonical, combine, extract, metric_fields
+from harness.interop.mlia.figures import Dropped, Figures, adds_exactly, canonical, combine, extract, metric_fields
 from harness.interop.mlia.graph import EntityGraph, build_graph, declared_edges
 from harness.interop.mlia.scene import Scene
 from harness.interop.mlia.search import BudgetError, Search
@@ -143,7 +143,8 @@ def _project_scene(
 ) -> None:
     resolve_frontiers(scene)
     direct = Direct(scene)
-    hard: list[str] = []
+    hard: dict[str, tuple[str, ...]] = {}
+    exact = adds_exactly(list(scene.figures.values()))
     for target in scene.ids:
         if target in scene.authoritative:
             continue
@@ -155,13 +156,20 @@ def _project_scene(
         else:
             answer = direct.answer(target)
         if answer.hard:
-            hard.append(target)
+            hard[target] = ()
+        elif not (frontier or exact or len(answer.origins) < 2) and not _exact(scene, answer.origins):
+            # The reference's sum depends on the order it adds in, and it may see a conflict between orders.
+            hard[target] = answer.origins
         elif answer.origins:
             _emit(scene, target, answer.origins, projected, withheld, metrics)
         else:
             withheld[target] = answer.reason
     if hard:
-        _search(scene, hard, budget, projected, withheld)
+        _search(scene, hard, budget, projected, withheld, metrics)
+
+
+def _exact(scene: Scene, origins: Sequence[str]) -> bool:
+    return adds_exactly([scene.figures[key] for key in origins])
 
 
 def _emit(
@@ -195,23 +203,32 @@ def _projected(
 
 
 def _search(
-    scene: Scene, hard: Sequence[str], budget: int | None, projected: list[Projected], withheld: dict[str, str]
+    scene: Scene,
+    hard: Mapping[str, tuple[str, ...]],
+    budget: int | None,
+    projected: list[Projected],
+    withheld: dict[str, str],
+    metrics: dict[str, tuple[Dropped, ...]],
 ) -> None:
+    """Search for each target of `hard`; its value are origins whose sum stands when the search would take too long."""
     steps = budget if budget is not None else LARGE_STEPS if len(scene.ids) > LARGE_SCENE else SEARCH_STEPS
     try:
         found = Search(scene, steps).run()
     except BudgetError:
-        withheld.update(dict.fromkeys(hard, BUDGET))
+        for target, origins in hard.items():
+            if origins:
+                _emit(scene, target, origins, projected, withheld, metrics)
+            else:
+                withheld[target] = BUDGET
         return
     for target in hard:
         answer = found[target]
         if answer.record is None:
             withheld[target] = answer.reason or CONFLICT
             continue
-        origins = sorted(answer.record.origins)
-        usable = [scene.figures[key] for key in origins]
-        dropped = tuple(combine(usable)[1])
-        projected.append(_projected(scene, target, answer.record.figures, origins, dropped))
+        names = sorted(answer.record.origins)
+        dropped = tuple(combine([scene.figures[key] for key in names])[1])
+        projected.append(_projected(scene, target, answer.record.figures, names, dropped))
 
 
 __all__ = ["EntityGraph", "Projected", "Projection", "project"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from harness.interop.mlia.direct import BUDGET, CONFLICT, NO_COVER, NOTHING
 from harness.interop.mlia.figures import Figures, combine
-from harness.interop.mlia.scene import Scene
+from harness.interop.mlia.scene import Scene, bits
 
 COPY, SUM, COPY_EXTRAS, SUM_EXTRAS = range(4)
 
@@ -258,9 +258,9 @@ class Search:
 
     def _options(self, usable: list[Part], needed: int) -> list[tuple[int, list[Part]]]:
         found = []
-        for name in self.scene.names(needed):
-            bit = 1 << self.scene.leaf_ids.index(name)
-            found.append((name, bit, [part for part in usable if part.covered & bit]))
+        for index in bits(needed):
+            bit = 1 << index
+            found.append((self.scene.leaf_ids[index], bit, [part for part in usable if part.covered & bit]))
         found.sort(key=lambda item: (len(item[2]), item[0]))
         return [(bit, options) for _, bit, options in found]
 
