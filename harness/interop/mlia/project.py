@@ -169,7 +169,8 @@ def _project_scene(
 
 
 def _exact(scene: Scene, origins: Sequence[str]) -> bool:
-    return adds_exactly([scene.figures[key] for key in origins])
+    parts = [scene.figures[key] for key in origins]
+    return adds_exactly(parts) or combine(parts)[0] is None
 
 
 def _emit(
