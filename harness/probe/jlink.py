@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.002
 HALT_SECONDS = 5.0
+LOCKUP_SECONDS = 0.1
 RTT_ID_BYTES = 16
 PIECE_BYTES = 64 * 1024
 
@@ -193,6 +194,7 @@ class JLinkProbe(JLinkSession):
         halted = self.halted()
         exception = self._word(ICSR) & VECTACTIVE
         if exception in FAULT_EXCEPTIONS:
+            self._await_lockup()
             report = self.fault_registers()
             raise HardFaultError(
                 f"The core of board {self.serial} is in its {FAULT_EXCEPTIONS[exception]} handler.",
@@ -208,6 +210,15 @@ class JLinkProbe(JLinkSession):
                 todo="Remove breakpoints from the firmware and run again.",
                 context={"serial": self.serial, "registers": dict(registers)},
             )
+
+    def _await_lockup(self) -> None:
+        """Give a core that is in a fault handler the moment it takes to fault there again, which locks it up."""
+        end = time.monotonic() + LOCKUP_SECONDS
+        while time.monotonic() < end:
+            lost = self._lost()
+            if lost is not None:
+                raise lost
+            time.sleep(POLL_SECONDS)
 
     # -- memory and registers ---------------------------------------------------------------------------------------
 
