@@ -122,7 +122,7 @@ class Bench:
                     todo="`harness boards` lists the types.",
                 )
         boards = self.boards()
-        matching = [info for info in boards if _matches(info, request)]
+        matching = [info for info in boards if request.matches(info)]
         if not matching:
             raise NoBoardError(
                 f"No board of this bench is {_wanted(request)}.",
@@ -139,12 +139,6 @@ class Bench:
             )
         provider = next(item for item in self.providers if item.name == matching[0].provider)
         return provider.lease(request, deadline)
-
-
-def _matches(info: BoardInfo, request: LeaseRequest) -> bool:
-    return (request.serial is None or info.serial == request.serial) and (
-        not request.board_types or info.board_type in request.board_types
-    )
 
 
 def _wanted(request: LeaseRequest) -> str:

@@ -88,12 +88,7 @@ class LocalProvider:
 
     def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
         """Lease the first free board that matches; see `BoardProvider.lease`."""
-        matching = [
-            info
-            for info in self.boards()
-            if (request.serial is None or info.serial == request.serial)
-            and (not request.board_types or info.board_type in request.board_types)
-        ]
+        matching = [info for info in self.boards() if request.matches(info)]
         if not matching:
             raise NoBoardError("No local board matches.", todo="`harness boards` lists the bench.")
         info, lock = lock_first_free(matching, request, deadline)

@@ -69,6 +69,12 @@ class LeaseRequest:
     serial: int | None = None
     holder: str = ""
 
+    def matches(self, info: BoardInfo) -> bool:
+        """Whether a board is one of those wanted."""
+        return (self.serial is None or info.serial == self.serial) and (
+            not self.board_types or info.board_type in self.board_types
+        )
+
 
 class BoardProvider(Protocol):
     """A source of boards."""

@@ -152,12 +152,7 @@ class VirtualProvider:
 
     def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
         """Start a board and lease it; see `BoardProvider.lease`. A registered board goes before an on-demand one."""
-        matching = [
-            info
-            for info in self.boards()
-            if (request.serial is None or info.serial == request.serial)
-            and (not request.board_types or info.board_type in request.board_types)
-        ]
+        matching = [info for info in self.boards() if request.matches(info)]
         if not matching:
             raise NoBoardError("No virtual board matches.", todo="`harness boards` lists the bench.")
         info, lock = self._lock(matching, request, deadline)

@@ -69,3 +69,15 @@ def emit_run(outcome: Any) -> None:
         typer.echo(f"{issue.severity}: {issue.message} [{issue.code}]")
     typer.echo(f"validity: {outcome.evaluation.validity}")
     typer.echo(f"bundle: {outcome.bundle}")
+
+
+def finish_run(outcome: Any, as_json: bool) -> None:
+    """Print a run and end with its exit code: 3 when outputs differ, 1 when the measurements do not count."""
+    if as_json:
+        emit_json(outcome.to_dict())
+    else:
+        emit_run(outcome)
+    if outcome.outputs.match is False:
+        raise typer.Exit(3)
+    if not outcome.valid:
+        raise typer.Exit(1)

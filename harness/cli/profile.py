@@ -22,7 +22,7 @@ def profile(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Freeze, build and run in one go; publishes a bundle. Exit codes as for `harness run`."""
-    from harness.cli._output import emit_json, emit_run
+    from harness.cli._output import finish_run
     from harness.core.errors import UsageError
     from harness.plan.settings import parse_text
     from harness.runner.api import profile_run
@@ -36,11 +36,4 @@ def profile(
     given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench}
     settings |= {name: value for name, value in given.items() if value is not None}
     outcome = profile_run(config, **settings)
-    if as_json:
-        emit_json(outcome.to_dict())
-    else:
-        emit_run(outcome)
-    if outcome.outputs.match is False:
-        raise typer.Exit(3)
-    if not outcome.valid:
-        raise typer.Exit(1)
+    finish_run(outcome, as_json)

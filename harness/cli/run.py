@@ -33,7 +33,7 @@ def run(
 
     Exit codes: 0 captured and outputs match, 1 capture failed or measurements invalid, 3 outputs differ, 6 no board.
     """
-    from harness.cli._output import PhaseLog, emit_json, emit_run
+    from harness.cli._output import PhaseLog, emit_json, finish_run
     from harness.core.errors import HarnessError
     from harness.runner.deadlines import Deadlines
     from harness.runner.run import run as run_build
@@ -63,14 +63,7 @@ def run(
             {"succeeded": False, "bundle": error.context.get("bundle"), "outputs": None, "error": error.to_dict()}
         )
         raise typer.Exit(error.exit_code) from None
-    if as_json:
-        emit_json(outcome.to_dict())
-    else:
-        emit_run(outcome)
-    if outcome.outputs.match is False:
-        raise typer.Exit(3)
-    if not outcome.valid:
-        raise typer.Exit(1)
+    finish_run(outcome, as_json)
 
 
 def _dry_run(build: Path, board: str, serial: int | None, bench: Path | None, as_json: bool) -> None:
