@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from pathlib import Path
 
 from harness.core.checks import Check, run_checks
@@ -13,9 +12,9 @@ from harness.core.proc import clean_env, run_guarded
 from harness.core.resources import runtime_root
 from harness.virtual.counters import plugin_path
 from harness.virtual.launcher import SOCKET_PATH_MAX, qemu_program
-from harness.virtual.native_build import NATIVE_DIR, build_shared, host_compiler, jlink_library
+from harness.virtual.native_build import host_compiler, jlink_library
+from harness.virtual.plugin_host import VERIFIED_INTERFACE, plugin_range
 
-PLUGIN_API = 1
 TOOL_SECONDS = 20.0
 
 
@@ -53,35 +52,27 @@ def _shim(name: str) -> Check:
     return Check(name, "ok", f"compiled, {jlink_library().stat().st_size} bytes")
 
 
-def plugin_api_range() -> tuple[int, int | None] | None:
-    """Oldest and newest plugin interface this QEMU takes; None when it takes no plugins.
-
-    The newest is None when QEMU refuses version 1 and tells only its oldest.
-    """
-    probe = build_shared("libapiprobe.so", NATIVE_DIR / "apiprobe")
-    deadline = Deadline(TOOL_SECONDS, "QEMU to state its plugin interface", "this host")
-    command = [str(qemu_program()), "-M", "none", "-display", "none", "-plugin", str(probe)]
-    text = run_guarded(command, deadline, env=clean_env()).stderr
-    if found := re.search(r"plugin interface versions (\d+) to (\d+)", text):
-        return int(found[1]), int(found[2])
-    if found := re.search(r"minimum version of (\d+)", text):
-        return int(found[1]), None
-    return None
-
-
 def _plugin_api(name: str) -> Check:
-    found = plugin_api_range()
-    todo = "Emulated boards run without modelled counters here; QEMU 7.2 of Debian 12 takes the plugin."
-    if found is None:
-        return Check(name, "warning", "this QEMU takes no plugins", todo)
-    low, high = found
-    if low <= PLUGIN_API and high is not None and high >= PLUGIN_API:
-        return Check(name, "ok", f"versions {low} to {high}; {PLUGIN_API} is used")
-    return Check(name, "warning", f"this QEMU takes versions from {low}; the counter plugin needs {PLUGIN_API}", todo)
+    found = plugin_range(qemu_program())
+    if found is None or found.interface is None:
+        says = "takes no plugins" if found is None else f"takes versions {found.oldest} to {found.newest}, none of ours"
+        return Check(
+            name,
+            "warning",
+            f"this QEMU {says}: boards run with instruction counts from -icount; all other counters are unavailable",
+            "For counters use QEMU 7.2 of Debian 12, or another that takes plugins.",
+        )
+    says = f"versions {found.oldest} to {found.newest}; {found.interface} is used"
+    if found.interface == VERIFIED_INTERFACE:
+        return Check(name, "ok", says)
+    return Check(name, "warning", f"{says}, unverified", "Counters verified by the project come from QEMU 7.2.")
 
 
 def _plugin(name: str) -> Check:
-    return Check(name, "ok", f"compiled, {plugin_path().stat().st_size} bytes")
+    found = plugin_range(qemu_program())
+    if found is None or found.interface is None:
+        return Check(name, "ok", "not used: this QEMU cannot load it")
+    return Check(name, "ok", f"compiled, {plugin_path(found.interface).stat().st_size} bytes")
 
 
 def _process_memory(name: str) -> Check:

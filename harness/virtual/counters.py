@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import BoardDescriptorError
 from harness.core.suggest import did_you_mean
 from harness.virtual.native_build import NATIVE_DIR, build_shared
+from harness.virtual.plugin_host import VERIFIED_INTERFACE
 from harness.virtual.pmu_events import EVENTS, PmuEvent
 
 if TYPE_CHECKING:
@@ -39,15 +40,15 @@ OBSERVER_COUNTERS: tuple[str, ...] = (
 _COMMON_COSTS = ("default", "branch_taken", "condition_failed", "word")
 
 
-def plugin_path() -> Path:
-    """The compiled plugin; made on first use.
+def plugin_path(interface: int = VERIFIED_INTERFACE) -> Path:
+    """The compiled plugin for a version of the emulator's plugin interface; made on first use.
 
     Raises:
         ToolMissingError: this host has no C compiler.
         BuildError: the compiler refused.
         DeadlineError: it did not end.
     """
-    return build_shared("libharness-counters.so", SOURCES)
+    return build_shared("libharness-counters.so", SOURCES, flags=(f"-DCOUNTERS_INTERFACE={interface}",))
 
 
 @cache

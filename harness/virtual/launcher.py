@@ -23,6 +23,7 @@ from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
 from harness.virtual import counters
 from harness.virtual.faults import Fault
+from harness.virtual.plugin_host import plugin_range
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 
@@ -269,14 +270,15 @@ def _command(
     command += ["-qtest", socket("qtest"), "-qtest-log", os.devnull, "-gdb", socket("gdb")]
     command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
     command += ["-icount", f"shift={emulator.icount_shift},align=off,sleep=off"]
-    if options.counters:
-        command += _plugin(board, where)
+    found = plugin_range(program) if options.counters else None
+    if found is not None and found.interface is not None:
+        command += _plugin(board, where, found.interface)
     return command
 
 
-def _plugin(board: BoardType, where: Places) -> list[str]:
+def _plugin(board: BoardType, where: Places, interface: int) -> list[str]:
     arguments = counters.plugin_args(board, where.directory / "pages", events=where.directory / EVENTS)
-    return ["-plugin", f"file={_option(counters.plugin_path())},{arguments}"]
+    return ["-plugin", f"file={_option(counters.plugin_path(interface))},{arguments}"]
 
 
 def _option(path: Path) -> str:

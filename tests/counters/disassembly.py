@@ -13,8 +13,9 @@ from pathlib import Path
 
 NOP = 0xBF00
 SLOT = 16
-OBJDUMP = "llvm-objdump-14"
-ATTRIBUTES = "+mve.fp,+fp64,+dsp,+8msecext,+lob"
+OBJDUMP = "llvm-objdump-19"
+WIDEST = "cortex-m55"
+"""The core whose instructions include those of all others here."""
 CONDITIONS = "eq|ne|hs|cs|lo|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al"
 
 Encoding = tuple[int, int | None]
@@ -23,9 +24,9 @@ Encoding = tuple[int, int | None]
 
 @dataclass(frozen=True)
 class Text:
-    """A disassembled instruction: bytes it takes, mnemonic with suffixes, operands."""
+    """A disassembled instruction: its encoding, mnemonic with suffixes, operands."""
 
-    size: int
+    encoding: Encoding
     mnemonic: str
     operands: str
 
@@ -38,17 +39,17 @@ class Text:
         return self.mnemonic, re.sub(r"(R(-R)?, )+R", "R..", re.sub(r"-?(0x[0-9a-f]+|\d+)", "n", shape))
 
 
-def disassemble(words: Sequence[Encoding], scratch: Path) -> list[Text | None]:
-    """The text of each encoding on its own, None where the disassembler knows none. `scratch` is a directory."""
+def disassemble(words: Sequence[Encoding], scratch: Path, cpu: str = WIDEST) -> list[Text | None]:
+    """The text of each encoding on its own, None where a core has no such instruction. `scratch` is a directory."""
     # Behind an unknown encoding the disassembler may go on in the middle of one and see an IT there: so twice.
-    known = [index for index, text in enumerate(_disassemble(words, scratch)) if text is not None]
+    known = [index for index, text in enumerate(_disassemble(words, scratch, cpu)) if text is not None]
     texts: list[Text | None] = [None] * len(words)
-    for index, text in zip(known, _disassemble([words[index] for index in known], scratch), strict=True):
+    for index, text in zip(known, _disassemble([words[index] for index in known], scratch, cpu), strict=True):
         texts[index] = text
     return texts
 
 
-def _disassemble(words: Sequence[Encoding], scratch: Path) -> list[Text | None]:
+def _disassemble(words: Sequence[Encoding], scratch: Path, cpu: str) -> list[Text | None]:
     lines = [".syntax unified", ".thumb", ".text"]
     for index, (first, second) in enumerate(words):
         # A label before each, so that an unknown one cannot shift its neighbours; an IT or VPT block ends in NOPs.
@@ -60,15 +61,15 @@ def _disassemble(words: Sequence[Encoding], scratch: Path) -> list[Text | None]:
     march = "-march=armv8.1-m.main+mve.fp+fp.dp"
     subprocess.run(["arm-none-eabi-as", march, "-mthumb", str(source), "-o", str(obj)], check=True, timeout=60)
     texts: list[Text | None] = [None] * len(words)
-    for address, text in read_listing(list_object(obj)).items():
+    for address, text in read_listing(list_object(obj, cpu)).items():
         if address % SLOT == 0 and address // SLOT < len(words):
             texts[address // SLOT] = text
     return texts
 
 
-def list_object(obj: Path) -> str:
-    """Listing of an object file or an image."""
-    command = [OBJDUMP, "-d", "--triple=thumbv8.1m.main-none-eabi", f"--mattr={ATTRIBUTES}", str(obj)]
+def list_object(obj: Path, cpu: str) -> str:
+    """Listing of an object file or an image, as a core reads it."""
+    command = [OBJDUMP, "-d", "--triple=thumb-none-eabi", f"--mcpu={cpu}", "--no-print-imm-hex", str(obj)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
@@ -76,9 +77,10 @@ def read_listing(listing: str) -> dict[int, Text]:
     """Instructions of a listing by address; unknown ones and data are left out."""
     found: dict[int, Text] = {}
     for line in listing.splitlines():
-        match = re.match(r"\s*([0-9a-f]+):((?: [0-9a-f]{2})+)\s*\t(\S+)\s*(.*)$", line)
+        match = re.match(r"\s*([0-9a-f]+):((?: [0-9a-f]{4}){1,2})\s*\t(\S+)\s*(.*)$", line)
         if match and not match[3].startswith(("<", ".")):
-            found[int(match[1], 16)] = Text(len(match[2].split()), match[3], match[4])
+            first, *rest = (int(halfword, 16) for halfword in match[2].split())
+            found[int(match[1], 16)] = Text((first, rest[0] if rest else None), match[3], match[4])
     return found
 
 
@@ -247,7 +249,9 @@ def unpredictable(text: Text) -> bool:
     if _COPROCESSOR.match(base):
         # Numbers 8 to 15 belong to floating point and vectors: what is printed here is unallocated.
         return not re.match(r"p[0-7]$", first)
-    if text.size == 4 and first == "pc":
+    if base == "strex" and re.search(r"\bpc\b", text.operands):
+        return True
+    if text.encoding[1] is not None and first == "pc":
         return base != "ldr"
     return base == "pacbti"
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import random
-import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.virtual.counters import SOURCES, instruction_kinds
 from harness.virtual.native_build import build_shared
-from tests.counters.disassembly import Encoding, Text, disassemble, kind_of, list_object, read_listing, unpredictable
+from tests.counters.disassembly import WIDEST, Encoding, disassemble, kind_of, list_object, read_listing, unpredictable
 from tests.counters.rig import BOARDS, board_type, build
 
 SAMPLE = 24_000
@@ -118,14 +117,17 @@ def _sample(count: int) -> list[Encoding]:
     return words
 
 
-def test_classifier_agrees_with_the_disassembler(classify: Callable[[Encoding], _Decoded], tmp_path: Path) -> None:
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m7", "cortex-m33", WIDEST])
+def test_classifier_agrees_with_the_disassembler(
+    cpu: str, classify: Callable[[Encoding], _Decoded], tmp_path: Path
+) -> None:
     words: list[Encoding] = [(first, None) for first in range(0, 0xE800, STRIDE_16)]
-    words += [*RARE, *_sample(SAMPLE)]
+    words += [*RARE, *_sample(SAMPLE)] if cpu == WIDEST else _sample(SAMPLE // 4)
     kinds = instruction_kinds()
     forms: set[tuple[str, str]] = set()
     seen: set[str] = set()
     disagreements: list[str] = []
-    for encoding, text in zip(words, disassemble(words, tmp_path), strict=True):
+    for encoding, text in zip(words, disassemble(words, tmp_path, cpu), strict=True):
         if text is None or unpredictable(text):
             continue
         expected, found = kind_of(text), kinds[classify(encoding).kind]
@@ -135,10 +137,11 @@ def test_classifier_agrees_with_the_disassembler(classify: Callable[[Encoding], 
         if expected != found:
             disagreements.append(f"{encoding} {text.mnemonic} {text.operands}: {expected}, not {found}")
     assert disagreements == []
-    assert len(forms) >= FORMS_AT_LEAST
     assert "unknown" not in seen
-    # Every kind was met, so that no column of the comparison is empty.
-    assert set(kinds) - seen == {"unknown"}
+    assert len(forms) >= FORMS_AT_LEAST // (1 if cpu == WIDEST else 2)
+    if cpu == WIDEST:
+        # Every kind was met, so that no column of the comparison is empty.
+        assert set(kinds) - seen == {"unknown"}
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -147,24 +150,13 @@ def test_every_instruction_of_an_image_is_classified(
 ) -> None:
     elf = build(board_type(name), "mixed", tmp_path)
     kinds = instruction_kinds()
-    listing = list_object(elf)
     count = 0
-    for address, encoding, text in _encodings(listing):
+    for address, text in read_listing(list_object(elf, board_type(name).core.name)).items():
         if unpredictable(text):
             continue
-        assert kinds[classify(encoding).kind] == kind_of(text), hex(address)
+        assert kinds[classify(text.encoding).kind] == kind_of(text), hex(address)
         count += 1
     assert count > 100
-
-
-def _encodings(listing: str) -> Iterator[tuple[int, Encoding, Text]]:
-    texts = read_listing(listing)
-    for line in listing.splitlines():
-        match = re.match(r"\s*([0-9a-f]+):((?: [0-9a-f]{2})+)\s", line)
-        if match and (text := texts.get(int(match[1], 16))) is not None:
-            data = bytes.fromhex(match[2].replace(" ", ""))
-            second = int.from_bytes(data[2:4], "little") if len(data) == 4 else None
-            yield int(match[1], 16), (int.from_bytes(data[:2], "little"), second), text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,12 @@ typedef struct plugin_host {
     } version;
 } plugin_host;
 
-__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+/* An emulator that has left this version behind says which is its oldest, without calling what is below. */
+#ifndef DECLARED_VERSION
+#define DECLARED_VERSION 1
+#endif
+
+__attribute__((visibility("default"))) int qemu_plugin_version = DECLARED_VERSION;
 
 __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, const plugin_host *host, int argc,
                                                                char **argv);
