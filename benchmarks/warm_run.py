@@ -55,7 +55,7 @@ def record_commands(image: Build) -> bytes:
         probe = lease.open_probe()
         probe.flash(image.elf, lease.board_type)
         recorder = Recorder(probe.boot_rtt(image.rtt_address, Deadline(10, "the firmware")))
-        inferences = wanted_inferences(image, ())
+        inferences = wanted_inferences(image, ()).cases
         capture(recorder, expected_image(image), capture_request(image, inferences, inferences), nonce=NONCE)
         return bytes(recorder.sent)
 

@@ -23,7 +23,9 @@ def ab(
     bench: Annotated[Path | None, typer.Option("--bench", help="Bench description (default: bench.yaml).")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundles; must not exist.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the order in pairs; drawn by default.")] = None,
-    expect: Annotated[str, typer.Option("--expect", help="'reference' or 'none'.")] = "reference",
+    reference: Annotated[
+        str, typer.Option("--reference", help="What outputs are compared with: 'host', 'none'.")
+    ] = "host",
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write a comment for a merge.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say what happens.")] = False,
@@ -45,6 +47,8 @@ def ab(
     from harness.judge.report import paired_markdown
     from harness.judge.trees import compare_trees
 
+    if reference not in ("host", "none"):
+        raise UsageError(f"--reference {reference!r} is unknown.", todo="Use 'host' or 'none'.")
     place = out or Path("hil-results").absolute() / f"ab-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**6:06}"
     if place.exists():
         raise UsageError(f"There is something at {place} already.", todo="Name another directory.")
@@ -59,7 +63,7 @@ def ab(
         repository=repository,
         serial=serial,
         seed=seed,
-        expect=expect,
+        expect="reference" if reference == "host" else "none",
         log=PhaseLog(verbose),
     )
     if markdown is not None:

@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from harness.cli._tensors import (
+    EXPECT_OPTION,
+    INPUT_OPTION,
+    REFERENCE_OPTION,
+    SEED_OPTION,
+    TOLERANCE_OPTION,
+    tensor_arguments,
+)
+
 app = typer.Typer(add_completion=False)
 
 
@@ -19,9 +28,15 @@ def profile(
     out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundle; must not exist.")] = None,
     serial: Annotated[int | None, typer.Option("--serial", "--jlink-serial", help="Serial of the probe.")] = None,
     bench: Annotated[Path | None, typer.Option("--bench", help="Bench description (default: bench.yaml).")] = None,
+    inputs: Annotated[list[str] | None, INPUT_OPTION] = None,
+    input_seed: Annotated[int | None, SEED_OPTION] = None,
+    inspect: Annotated[int, typer.Option("--inspect", min=0, help="Inputs to check layer by layer.")] = 1,
+    reference: Annotated[str, REFERENCE_OPTION] = "host",
+    expect: Annotated[list[str] | None, EXPECT_OPTION] = None,
+    tolerance: Annotated[float, TOLERANCE_OPTION] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Freeze, build and run in one go; publishes a bundle. Exit codes as for `harness run`."""
+    """Freeze, build and run in one go; publishes a bundle. Exit codes and inputs as for `harness run`."""
     from harness.cli._output import finish_run
     from harness.core.errors import UsageError
     from harness.plan.settings import parse_text
@@ -35,5 +50,6 @@ def profile(
         settings[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
     given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench}
     settings |= {name: value for name, value in given.items() if value is not None}
-    outcome = profile_run(config, **settings)
+    wanted = tensor_arguments(inputs, input_seed, reference, expect, tolerance)
+    outcome = profile_run(config, {"inspect": inspect, **wanted}, **settings)
     finish_run(outcome, as_json)

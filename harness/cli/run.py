@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from harness.cli._tensors import (
+    EXPECT_OPTION,
+    INPUT_OPTION,
+    REFERENCE_OPTION,
+    SEED_OPTION,
+    TOLERANCE_OPTION,
+    tensor_arguments,
+)
+
 app = typer.Typer(add_completion=False)
 
 
@@ -17,19 +26,21 @@ def run(
     serial: Annotated[int | None, typer.Option("--serial", "--jlink-serial", help="Serial of the probe.")] = None,
     bench: Annotated[Path | None, typer.Option("--bench", help="Bench description (default: bench.yaml).")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundle; must not exist.")] = None,
+    inputs: Annotated[list[str] | None, INPUT_OPTION] = None,
+    input_seed: Annotated[int | None, SEED_OPTION] = None,
     inspect: Annotated[int, typer.Option("--inspect", min=0, help="Inputs to check layer by layer.")] = 1,
-    expect: Annotated[str, typer.Option("--expect", help="'reference', 'files' or 'none'.")] = "",
-    reference: Annotated[
-        list[Path] | None,
-        typer.Option("--reference", help="File of an expected output, raw or .npy; once per output, in order."),
-    ] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance", min=0.0, help="Largest output error, stored units.")] = 0.0,
+    reference: Annotated[str, REFERENCE_OPTION] = "host",
+    expect: Annotated[list[str] | None, EXPECT_OPTION] = None,
+    tolerance: Annotated[float, TOLERANCE_OPTION] = 0.0,
     deadline: Annotated[list[str] | None, typer.Option("--deadline", help="PHASE=SECONDS, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify and find a board; touch nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log phases with times.")] = False,
 ) -> None:
     """Flash a build, measure one boot, compare outputs with the host reference, publish a bundle.
+
+    Without `--input`, the build's own inputs are used, zero bytes unless it was given some. The bundle's inputs.json
+    says where all bytes came from.
 
     Exit codes: 0 captured and outputs match, 1 capture failed or measurements invalid, 3 outputs differ, 6 no board.
     """
@@ -50,11 +61,9 @@ def run(
             bench=bench,
             out=out,
             inspect=inspect,
-            expect=expect or ("files" if reference else "reference"),
-            reference_files=reference or (),
-            tolerance=tolerance,
             deadlines=limits,
             log=PhaseLog(verbose),
+            **tensor_arguments(inputs, input_seed, reference, expect, tolerance),
         )
     except HarnessError as error:
         if not as_json:

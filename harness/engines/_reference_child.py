@@ -46,13 +46,14 @@ class Tflm:
 
 
 class LiteRt:
-    """LiteRT with its reference kernels."""
+    """LiteRT with its reference kernels, or as it comes."""
 
-    def __init__(self, data: bytes, layers: bool) -> None:
+    def __init__(self, data: bytes, layers: bool, profile: str) -> None:
         litert: Any = import_module("ai_edge_litert.interpreter")
+        kinds = litert.OpResolverType
         self.inner = litert.Interpreter(
             model_content=data,
-            experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
+            experimental_op_resolver_type=kinds.BUILTIN_REF if profile == "litert-ref" else kinds.AUTO,
             experimental_preserve_all_tensors=layers,
         )
         self.inner.allocate_tensors()
@@ -82,7 +83,8 @@ def main(model: Path, work: Path) -> None:
     graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)
     operators = [_outputs(graph.Operators(i)) for i in range(graph.OperatorsLength())]
     handles = {t for outputs in operators for t in outputs if graph.Tensors(t).Type() in HANDLES}
-    interpreter = (Tflm if request["profile"] == "tflm" else LiteRt)(data, request["layers"])
+    profile, layers_wanted = request["profile"], request["layers"]
+    interpreter = Tflm(data, layers_wanted) if profile == "tflm" else LiteRt(data, layers_wanted, profile)
     blob = (work / "inputs.bin").read_bytes()
     chunks: list[bytes] = []
     shape: dict[str, Any] = {"outputs": [], "layers": []}
@@ -98,7 +100,7 @@ def main(model: Path, work: Path) -> None:
         interpreter.invoke(arrays)
         outputs = [interpreter.output(i, int(graph.Outputs(i))) for i in range(graph.OutputsLength())]
         layers = []
-        if request["layers"]:
+        if layers_wanted:
             layers = [[b"" if t in handles else interpreter.tensor(t) for t in tensors] for tensors in operators]
         shape = {"outputs": [len(o) for o in outputs], "layers": [[len(t) for t in layer] for layer in layers]}
         chunks += [*outputs, *(tensor for layer in layers for tensor in layer)]

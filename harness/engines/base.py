@@ -47,6 +47,7 @@ class LayerFacts:
     macs: int
     output_tensors: tuple[int, ...]
     output_bytes: tuple[int, ...]
+    output_dtypes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def layer_facts(model: Model) -> tuple[LayerFacts, ...]:
             macs=operator.macs,
             output_tensors=operator.outputs,
             output_bytes=tuple(model.tensors[index].nbytes for index in operator.outputs),
+            output_dtypes=tuple(model.tensors[index].dtype for index in operator.outputs),
         )
         for number, operator in enumerate(model.operators)
     )

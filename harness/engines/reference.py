@@ -1,7 +1,7 @@
 """What a host interpreter computes: final outputs and every operator's outputs, byte for byte.
 
 Each rounding profile has its reference: `tflm` the tflite-micro interpreter, `litert-ref` LiteRT with its reference
-kernels. Both run in a child process: their internals are not a documented interface, and a crash there must not end us.
+kernels. They run in a child process: their internals are not a documented interface, and a crash there must not end us.
 """
 
 from __future__ import annotations
@@ -53,7 +53,13 @@ class ReferenceInfo:
     profile: str
 
 
-_PACKAGES = {"tflm": ("tflite-micro", "tflm reference kernels"), "litert-ref": ("ai-edge-litert", "BUILTIN_REF")}
+LITERT_DEFAULT = "litert-default"
+"""LiteRT as it comes: it chooses kernels by model and host. Outputs only, for comparisons within a tolerance."""
+_PACKAGES = {
+    "tflm": ("tflite-micro", "tflm reference kernels"),
+    "litert-ref": ("ai-edge-litert", "BUILTIN_REF"),
+    LITERT_DEFAULT: ("ai-edge-litert", "default, XNNPACK where it takes an operator"),
+}
 PROFILES = tuple(_PACKAGES)
 
 

@@ -44,7 +44,7 @@ def read_tensor(path: Path | str, tensor: TensorFacts, role: str) -> bytes:
     if not isinstance(array, np.ndarray) or array.dtype.newbyteorder("=") != wanted:
         raise UsageError(
             f"{source} holds {getattr(array, 'dtype', 'no array')}, {role} ({tensor.name}) is {tensor.dtype}.",
-            todo="Quantise the values with the tensor's scale and zero point first.",
+            todo=quantise_hint(tensor),
         )
     if _bare(array.shape) != _bare(tensor.shape):
         raise UsageError(
@@ -52,6 +52,14 @@ def read_tensor(path: Path | str, tensor: TensorFacts, role: str) -> bytes:
             todo="Write an array of that shape.",
         )
     return np.ascontiguousarray(array.astype(wanted.newbyteorder("<"))).tobytes()
+
+
+def quantise_hint(tensor: TensorFacts) -> str:
+    """How real numbers become the tensor's stored ones, in a sentence that says what to do."""
+    if tensor.quantization is None or not tensor.quantization.scales or tensor.dtype == "float32":
+        return f"Convert it to {tensor.dtype}."
+    scale, zero = tensor.quantization.scales[0], tensor.quantization.zero_points[0]
+    return f"Quantise it: round(x / {scale:.9g}) + {zero}, clipped to {tensor.dtype}."
 
 
 def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -28,13 +28,27 @@ def hil_board_type(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def hil_inputs() -> Any:
+def hil_inputs(request: pytest.FixtureRequest) -> Any:
     """Inputs to run through the model for its outputs; override it in a test module.
 
-    One array of shape (N, *input shape), or a sequence of N tuples with one array or bytes per model input. By default
-    there are none, and the one inference that is checked uses zero bytes.
+    One array of shape (N, *input shape), or a sequence of N tuples with one array, bytes or `Path` per model input. By
+    default those that the marker names as `inputs` or `input_seed`, on which windows and passes run, too. Without any,
+    the one inference that is checked uses zero bytes.
     """
-    return ()
+    from harness.pytest_plugin import session
+
+    return session.marked_inputs(request)
+
+
+@pytest.fixture
+def hil_expected(request: pytest.FixtureRequest) -> Any:
+    """Outputs to compare with in place of the host reference, given as inputs are; override it in a test module.
+
+    By default the files that the marker names as `expected`, else None: the host reference.
+    """
+    from harness.pytest_plugin import session
+
+    return session.marked_expected(request)
 
 
 @pytest.fixture
@@ -79,22 +93,26 @@ def capture(request: pytest.FixtureRequest, flashed_board: FlashedBoard, hil_inp
 
 
 @pytest.fixture
-def run(request: pytest.FixtureRequest, board: BoardLease, image: Build, hil_inputs: Any) -> RunOutcome:
+def run(
+    request: pytest.FixtureRequest, board: BoardLease, image: Build, hil_inputs: Any, hil_expected: Any
+) -> RunOutcome:
     """One measured run with a published bundle."""
     from harness.pytest_plugin import session
 
-    return session.measured_run(request, board, image, hil_inputs)
+    return session.measured_run(request, board, image, hil_inputs, hil_expected)
 
 
 @pytest.fixture
-def baseline(request: pytest.FixtureRequest, board: BoardLease, image: Build, hil_inputs: Any) -> Path:
+def baseline(
+    request: pytest.FixtureRequest, board: BoardLease, image: Build, hil_inputs: Any, hil_expected: Any
+) -> Path:
     """The bundle to compare with: the one `--hil-baseline` names, else a second boot on the same board.
 
     The second boot uses the marker's `baseline` settings when there are any.
     """
     from harness.pytest_plugin import session
 
-    return session.baseline_bundle(request, board, image, hil_inputs)
+    return session.baseline_bundle(request, board, image, hil_inputs, hil_expected)
 
 
 @pytest.fixture

@@ -6,16 +6,20 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import pytest
 
 SIGNATURE = (
     "hil(model=PATH, boards=[TYPE, ...], requires={FACT: VALUE}, config=PATH, inspect=N, baseline={SETTING: VALUE}, "
-    "**settings)"
+    "inputs=FILES, input_seed=N, expected=FILES, expect=WORD, tolerance=T, **settings)"
 )
 MARKER_LINE = f"{SIGNATURE}: measure a model on each board named, or on every board that meets `requires`"
-_OWN = ("model", "boards", "requires", "inspect", "baseline")
+_OWN = (
+    *("model", "boards", "requires", "inspect", "baseline"),
+    *("inputs", "input_seed", "expected", "expect", "tolerance"),
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class HilMark:
     """One test's request.
 
     `settings` are settings of a plan by their Python names; `baseline` are settings that differ in the build to compare
-    with, when no baseline is given on the command line.
+    with, when no baseline is given on the command line. `inputs` and `expected` are files by tensor name or in the
+    model's order (None: not given); `expect` and `tolerance` are those of `harness.run`.
     """
 
     model: Path | None
@@ -32,6 +37,11 @@ class HilMark:
     inspect: int = 1
     baseline: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Any = None
+    input_seed: int | None = None
+    expected: Any = None
+    expect: str = "reference"
+    tolerance: float = 0.0
 
     def plan_settings(self, *, for_baseline: bool = False) -> dict[str, Any]:
         """Settings to freeze, for the test's own run or for its baseline."""
@@ -57,6 +67,8 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
     if isinstance(boards, str):
         raise pytest.UsageError(f"{node.nodeid}: boards={boards!r} must be a list of board types, as in [{boards!r}].")
     model = merged.get("model")
+    if merged.get("inputs") is not None and merged.get("input_seed") is not None:
+        raise pytest.UsageError(f"{node.nodeid}: inputs and input_seed exclude each other.")
     for name, allowed in _ALLOWED.items():
         if name in merged and not allowed(merged[name]):
             raise pytest.UsageError(f"{node.nodeid}: {name}={merged[name]!r} is not allowed. {SIGNATURE}")
@@ -71,11 +83,35 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
             for key, value in merged.items()
             if key not in _OWN
         },
+        inputs=_files(path, merged.get("inputs")),
+        input_seed=merged.get("input_seed"),
+        expected=_files(path, merged.get("expected")),
+        expect=merged.get("expect", "reference"),
+        tolerance=float(merged.get("tolerance", 0.0)),
     )
 
 
 def _is_path(value: object) -> bool:
     return isinstance(value, str | Path) and bool(str(value)) and "\0" not in str(value)
+
+
+def _are_files(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return bool(value) and all(isinstance(name, str | int) for name in value) and all(map(_is_path, value.values()))
+    return _is_path(value) or (isinstance(value, list | tuple) and bool(value) and all(map(_is_path, value)))
+
+
+def _is_number(value: object, kinds: type | UnionType) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _files(test_file: Path, value: Any) -> Any:
+    """One inference: files by name, or in order; relative ones are taken from the test's directory."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return {name: _find(test_file, path) for name, path in value.items()}
+    return [[_find(test_file, path) for path in (value if isinstance(value, list | tuple) else [value])]]
 
 
 _ALLOWED: Mapping[str, Callable[[Any], bool]] = {
@@ -84,7 +120,12 @@ _ALLOWED: Mapping[str, Callable[[Any], bool]] = {
     "boards": lambda value: isinstance(value, list | tuple) and all(isinstance(name, str) for name in value),
     "requires": lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
     "baseline": lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
-    "inspect": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    "inspect": lambda value: _is_number(value, int) and value >= 0,
+    "inputs": _are_files,
+    "input_seed": lambda value: _is_number(value, int) and value >= 0,
+    "expected": _are_files,
+    "expect": lambda value: isinstance(value, str),
+    "tolerance": lambda value: _is_number(value, int | float) and value >= 0,
 }
 
 

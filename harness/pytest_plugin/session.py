@@ -159,20 +159,43 @@ def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> 
         return flash_board(lease, image, _deadlines(request.config))
 
 
+def marked_inputs(request: pytest.FixtureRequest) -> Any:
+    """The inputs that the marker names; none: an empty tuple."""
+    mark = mark_of(item_of(request))
+    if mark.input_seed is not None:
+        from harness.runner.inputs import RandomInputs
+
+        return RandomInputs(mark.input_seed)
+    return () if mark.inputs is None else mark.inputs
+
+
+def marked_expected(request: pytest.FixtureRequest) -> Any:
+    """The expected outputs that the marker names; None: none."""
+    return mark_of(item_of(request)).expected
+
+
+def _timed(request: pytest.FixtureRequest) -> str:
+    mark = mark_of(item_of(request))
+    return "build" if mark.inputs is None and mark.input_seed is None else "inputs"
+
+
 def capture_boot(request: pytest.FixtureRequest, ready: FlashedBoard, inputs: Any) -> Capture:
     """Boot and capture, without publishing."""
     from harness.runner.measure import capture_request, measure, wanted_inferences
 
     mark = mark_of(item_of(request))
     with faults(request):
-        inferences = wanted_inferences(ready.build, inputs)
-        wanted = capture_request(ready.build, inferences, inferences[: mark.inspect])
+        cases = wanted_inferences(ready.build, inputs).cases
+        timed = cases[0] if _timed(request) == "inputs" else None
+        wanted = capture_request(ready.build, cases, cases[: mark.inspect], timed)
         return measure(ready, wanted, _deadlines(request.config))
 
 
-def measured_run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any) -> RunOutcome:
+def measured_run(
+    request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any, expected: Any
+) -> RunOutcome:
     """The test's own run, with its bundle noted in the report."""
-    outcome = _run(request, lease, image, inputs, role="candidate")
+    outcome = _run(request, lease, image, inputs, expected, role="candidate")
     record = record_of(item_of(request))
     record["cycles"] = outcome.clean_cycles
     record["outputs_match"] = outcome.outputs.match
@@ -181,7 +204,9 @@ def measured_run(request: pytest.FixtureRequest, lease: BoardLease, image: Build
     return outcome
 
 
-def _run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any, *, role: str) -> RunOutcome:
+def _run(
+    request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any, expected: Any, *, role: str
+) -> RunOutcome:
     from harness.runner.run import run
 
     item = item_of(request)
@@ -192,14 +217,20 @@ def _run(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs
             lease=lease,
             out=out_dir(request.config) / _unique(request, f"{image.plan.board}-{role}"),
             inputs=inputs,
+            timed=_timed(request),
             inspect=mark.inspect,
+            expect=mark.expect,
+            expected=expected,
+            tolerance=mark.tolerance,
             deadlines=_deadlines(request.config),
         )
     record_of(item)["bundles"].append({"role": role, "path": str(outcome.bundle)})
     return outcome
 
 
-def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any) -> Path:
+def baseline_bundle(
+    request: pytest.FixtureRequest, lease: BoardLease, image: Build, inputs: Any, expected: Any
+) -> Path:
     """The bundle to compare with."""
     given = get_option(request.config, "baseline")
     if given is not None:
@@ -209,7 +240,7 @@ def baseline_bundle(request: pytest.FixtureRequest, lease: BoardLease, image: Bu
     mark = mark_of(item_of(request))
     if mark.baseline:
         image = build_image(request, freeze_plan(request, image.plan.board, for_baseline=True))
-    return _run(request, lease, image, inputs, role="baseline").bundle
+    return _run(request, lease, image, inputs, expected, role="baseline").bundle
 
 
 def judge_with(request: pytest.FixtureRequest, outcome: RunOutcome) -> Callable[..., JudgedPair]:

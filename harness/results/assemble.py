@@ -133,7 +133,7 @@ def assemble_context(
             "diagnostic",
             "harness.target-log",
         ),
-        *(BundleFile(path, data) for path, data in (extra_files or {}).items()),
+        *_extra(extra_files),
     ]
     if outputs_check is not None:
         files.append(_json("outputs.json", outputs_check.to_dict(), "harness.outputs"))
@@ -194,7 +194,7 @@ def assemble_failed(
     )
     if raw:
         files.append(BundleFile("raw_frames.bin", raw, name="harness.raw-frames"))
-    files += [BundleFile(path, data) for path, data in (extra_files or {}).items()]
+    files += _extra(extra_files)
     own: dict[str, Any] = {
         "source": context.source if context is not None else None,
         "error": told,
@@ -270,3 +270,10 @@ def _provenance(context: RunContext) -> dict[str, Any]:
         "toolchain": {"compiler": context.compiler, "compiler_version": context.compiler_version},
         "identity": thaw(context.identity),
     }
+
+
+def _extra(files: Mapping[str, bytes] | None) -> list[BundleFile]:
+    return [
+        BundleFile(path, data, JSON) if path.endswith(".json") else BundleFile(path, data)
+        for path, data in (files or {}).items()
+    ]

@@ -11,7 +11,8 @@ from typing import Any
 class TensorCheck:
     """One model output over all inferences.
 
-    `max_abs_error` is in stored units (quantisation steps for int8) and None when an element is not finite.
+    `max_abs_error` is in stored units (quantisation steps for int8) and None when the error of an element is not
+    finite; `non_finite` counts those.
     """
 
     name: str
@@ -21,6 +22,7 @@ class TensorCheck:
     elements: int
     mismatched: int
     max_abs_error: float | None
+    non_finite: int = 0
 
     @property
     def identical(self) -> bool:
@@ -30,13 +32,17 @@ class TensorCheck:
 
 @dataclass(frozen=True)
 class LayerCheck:
-    """One operator's outputs over all inspected inputs, in bytes."""
+    """One operator's outputs over all inspected inputs, counted in bytes.
+
+    `max_abs_error` is in stored units, and None when the error of an element is not finite or types are not known.
+    """
 
     layer: int
     op: str
     elements: int
     mismatched: int
     first_input: int | None = None
+    max_abs_error: float | None = None
 
     @property
     def identical(self) -> bool:
@@ -84,6 +90,7 @@ class OutputsCheck:
                     "elements": t.elements,
                     "mismatched_elements": t.mismatched,
                     "max_abs_error": t.max_abs_error,
+                    "non_finite_elements": t.non_finite,
                     "identical": t.identical,
                 }
                 for t in self.tensors
@@ -95,6 +102,7 @@ class OutputsCheck:
                     "elements": c.elements,
                     "mismatched_elements": c.mismatched,
                     "first_input": c.first_input,
+                    "max_abs_error": c.max_abs_error,
                     "identical": c.identical,
                 }
                 for c in self.layers
@@ -119,8 +127,21 @@ class OutputsCheck:
         if self.match:
             return f"outputs match the reference over {self.inferences} inferences ({self.inspected} inspected)"
         bad: Sequence[str] = [
-            *(f"output {t.name!r}: {t.mismatched} of {t.elements} elements" for t in self.tensors if not t.identical),
-            *(f"layer {c.layer} {c.op}: {c.mismatched} of {c.elements} bytes" for c in self.differing_layers),
+            *(
+                f"output {t.name!r}: {t.mismatched} of {t.elements} elements{_worst(t.max_abs_error, t.non_finite)}"
+                for t in self.tensors
+                if not t.identical
+            ),
+            *(
+                f"layer {c.layer} {c.op}: {c.mismatched} of {c.elements} bytes{_worst(c.max_abs_error)}"
+                for c in self.differing_layers
+            ),
             *(f"{name}: its last outputs" for name in self.differing_windows),
         ]
         return "outputs differ from the reference: " + "; ".join(bad)
+
+
+def _worst(error: float | None, non_finite: int = 0) -> str:
+    if non_finite:
+        return f", {non_finite} of them not finite"
+    return "" if error is None else f", by at most {error:g}"

@@ -12,11 +12,18 @@ if TYPE_CHECKING:
     from harness.runner.run import RunOutcome
 
 
-def profile(config: Path | str | Mapping[str, Any] | None = None, /, **settings: Any) -> ProfileResult:
+def profile(
+    config: Path | str | Mapping[str, Any] | None = None,
+    run_arguments: Mapping[str, Any] | None = None,
+    /,
+    **settings: Any,
+) -> ProfileResult:
     """Measure a model on a board and return the typed result.
 
     Args:
         config: a YAML file or a mapping of settings.
+        run_arguments: arguments of `harness.run` that are no settings: `inputs`, `timed`, `inspect`, `expect`,
+            `expected`, `tolerance`.
         **settings: settings by keyword, over the configuration: `model`, `board`, `engine_config`, `iterations`, ...,
             and those of this host: `serial`, `bench`, `out`, `deadlines`.
 
@@ -26,10 +33,15 @@ def profile(config: Path | str | Mapping[str, Any] | None = None, /, **settings:
     Raises:
         HarnessError: any stage failed; the type says which.
     """
-    return profile_run(config, **settings).result
+    return profile_run(config, run_arguments, **settings).result
 
 
-def profile_run(config: Path | str | Mapping[str, Any] | None = None, /, **settings: Any) -> RunOutcome:
+def profile_run(
+    config: Path | str | Mapping[str, Any] | None = None,
+    run_arguments: Mapping[str, Any] | None = None,
+    /,
+    **settings: Any,
+) -> RunOutcome:
     """Like `profile`, returning the whole outcome: bundle, outputs, evaluation."""
     from harness.bench.inventory import load_bench
     from harness.image.build import build
@@ -61,4 +73,5 @@ def profile_run(config: Path | str | Mapping[str, Any] | None = None, /, **setti
             bench=load_bench(Path(host["bench"]) if "bench" in host else None, boards_path=boards_path),
             out=host.get("out"),
             deadlines=limits,
+            **dict(run_arguments or {}),
         )

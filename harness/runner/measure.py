@@ -10,7 +10,7 @@ from harness.capture.disturb import disturbed
 from harness.capture.request import CaptureDeadlines, CaptureRequest, ExpectedImage, WindowRequest
 from harness.core.deadline import Deadline
 from harness.runner.board import silent
-from harness.runner.inputs import input_cases
+from harness.runner.inputs import ZEROS, Given, Source, tensor_cases
 
 if TYPE_CHECKING:
     from harness.capture.record import Capture
@@ -37,19 +37,26 @@ def expected_image(build: Build) -> ExpectedImage:
     )
 
 
-def wanted_inferences(build: Build, inputs: Any) -> tuple[Tensors, ...]:
+def own_inputs(build: Build) -> Given:
+    """The build's own inputs, which windows and passes run on unless told otherwise."""
+    sources = tuple(ZEROS if item.source == "zero" else Source("file", item.file.path.name) for item in build.inputs)
+    return Given(build.engine.input_tensors, (build.input_bytes(),), (sources,))
+
+
+def wanted_inferences(build: Build, inputs: Any) -> Given:
     """Input bytes of each inference to run for its outputs; the build's own inputs when none are given."""
-    tensors = build.engine.input_tensors
-    cases = input_cases(inputs, [tensor.nbytes for tensor in tensors], [tensor.dtype for tensor in tensors])
-    return cases or (build.input_bytes(),)
+    given = tensor_cases(inputs, build.engine.input_tensors)
+    return given if given.cases else own_inputs(build)
 
 
-def capture_request(build: Build, inferences: Sequence[Tensors], inspected: Sequence[Tensors]) -> CaptureRequest:
-    """What the plan wants of one boot."""
+def capture_request(
+    build: Build, inferences: Sequence[Tensors], inspected: Sequence[Tensors], timed: Tensors | None = None
+) -> CaptureRequest:
+    """What the plan wants of one boot; windows and passes run on `timed`, by default the build's own inputs."""
     settings = build.plan.settings
     single = build.lifecycle == "single"
     return CaptureRequest(
-        inputs=build.input_bytes(),
+        inputs=build.input_bytes() if timed is None else timed,
         iterations=1 if single else settings["iterations"],
         warmup=0 if single else settings["warmup"],
         window=WindowRequest(

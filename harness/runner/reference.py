@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from harness.core.resources import cache_root
 from harness.core.store import ContentStore
 from harness.engines.base import TensorFacts
 from harness.engines.reference import DEADLINE_SECONDS, reference_info, run_reference
-from harness.image.tensor_file import read_tensor
+from harness.runner.inputs import tensor_cases
 
 Tensors = tuple[bytes, ...]
 FILE = "reference.npz"
@@ -76,23 +77,22 @@ def host_reference(
     return Reference(outputs=outputs, layers=layers, info=info)
 
 
-def reference_from_files(files: Sequence[Path | str], tensors: Sequence[TensorFacts], inferences: int) -> Reference:
-    """Expected outputs of one inference that the caller has in files, one for each model output.
+def given_reference(expected: Any, tensors: Sequence[TensorFacts], inferences: int) -> Reference:
+    """Expected outputs that the caller has, as arrays, bytes or files; see `tensor_cases`.
 
     Raises:
-        UsageError: their number or content does not fit the model, or there are several inferences.
+        SettingsError, UsageError: their number or content does not fit the model.
     """
-    if inferences != 1 or len(files) != len(tensors):
+    given = tensor_cases(expected, tensors, "output")
+    if len(given.cases) != inferences:
         raise UsageError(
-            f"{len(files)} reference files were given for {inferences} inferences of {len(tensors)} outputs.",
-            todo="Run one inference, and give one file for each output in the model's order.",
+            f"Expected outputs of {len(given.cases)} inferences were given, {inferences} are run.",
+            todo="Give one set of outputs for each inference.",
         )
-    outputs = tuple(
-        read_tensor(path, tensor, f"output {number}")
-        for number, (path, tensor) in enumerate(zip(files, tensors, strict=True))
-    )
-    info = {"package": "files", "version": _digest([outputs])[:16], "resolver": "none", "profile": "none"}
-    return Reference(outputs=(outputs,), layers=(), info=info)
+    names = sorted({source.detail for case in given.sources for source in case if source.detail})
+    package = "files" if names else "caller"
+    info = {"package": package, "version": given.digest()[:16], "resolver": ", ".join(names), "profile": "none"}
+    return Reference(outputs=given.cases, layers=(), info=info)
 
 
 def _digest(cases: Sequence[Tensors]) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.core import strict_json
 from harness.core.errors import HardFaultError, HarnessError, UsageError
 from harness.core.signals import TERMINATED, unwound_by_sigterm
 from harness.results.outputs import OutputsCheck
 from harness.runner.board import flash_board, lease_board, silent
 from harness.runner.deadlines import Deadlines
+from harness.runner.expectation import Expectation
+from harness.runner.measure import capture_request, measure, own_inputs, wanted_inferences
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -29,16 +31,19 @@ if TYPE_CHECKING:
     from harness.results.bundle import BundleContent
     from harness.results.facts import MeasuredResult
     from harness.results.types import RunEvaluation
+    from harness.runner.inputs import Given
     from harness.runner.reference import Reference
 
 DEFAULT_OUT = "hil-results"
+INPUTS_SCHEMA = "harness.inputs"
 
 
 @dataclass(frozen=True)
 class RunOutcome:
     """A run that was captured and published.
 
-    `capture` holds everything the target said; `result`, `evaluation` and `outputs` are what the bundle states.
+    `capture` holds everything the target said; `result`, `evaluation` and `outputs` are what the bundle states,
+    `inputs` where the inputs came from.
     """
 
     bundle: Path
@@ -47,6 +52,7 @@ class RunOutcome:
     result: MeasuredResult
     evaluation: RunEvaluation
     outputs: OutputsCheck
+    inputs: Mapping[str, Any]
     serial: int
     source: str
     seconds: float
@@ -91,6 +97,7 @@ class RunOutcome:
             "source": self.source,
             "validity": str(self.evaluation.validity),
             "issues": [{"code": i.code, "severity": i.severity, "message": i.message} for i in self.evaluation.issues],
+            "inputs": {use: {k: v for k, v in said.items() if k != "inferences"} for use, said in self.inputs.items()},
             "outputs": self.outputs.to_dict(),
             "clean_cycles_per_inference": self.clean_cycles,
             "total_cycles": total_cycles(self.result.layers),
@@ -107,9 +114,10 @@ def run(
     lease: BoardLease | None = None,
     out: Path | str | None = None,
     inputs: Any = (),
+    timed: str = "build",
     inspect: int = 1,
     expect: str = "reference",
-    reference_files: Sequence[Path | str] = (),
+    expected: Any = None,
     tolerance: float = 0.0,
     deadlines: Deadlines | dict[str, float] | None = None,
     log: Callable[[str], None] = silent,
@@ -123,11 +131,13 @@ def run(
         bench: the bench, or its description file; by default `bench.yaml`, else emulated boards on demand.
         lease: a board held already; it stays held.
         out: directory of the bundle; by default a new one below `hil-results`.
-        inputs: inputs to run for their outputs; see `harness.runner.inputs.input_cases`. Without any, the build's own.
+        inputs: inputs to run for their outputs: arrays, bytes, files or `RandomInputs`; see
+            `harness.runner.inputs.tensor_cases`. Without any, the build's own.
+        timed: what windows and passes run on: `build`, its own inputs, or `inputs`, the first of those given.
         inspect: how many of the inputs to run again with every layer's output sent to the host.
-        expect: `reference` compares outputs with the host reference, `none` compares nothing,
-            `files` compares with `reference_files`.
-        reference_files: a file (raw bytes or .npy) for each model output of the one inference that is run.
+        expect: `reference` compares outputs with the host reference of the plan's rounding profile, `litert-default`
+            with LiteRT as it comes, within a tolerance, `none` compares nothing.
+        expected: outputs to compare with in place of a reference, given as `inputs` are, for as many inferences.
         tolerance: largest allowed absolute error of a model output, in stored units.
         deadlines: seconds by phase.
         log: called with a line for each phase.
@@ -152,23 +162,31 @@ def run(
             why="A board must be of the type that the image names.",
             todo=f"Build for {board}, or run on {build.plan.board}; which one of them, `--serial` says.",
         )
-    if expect not in ("reference", "none", "files"):
-        raise UsageError(f"expect={expect!r} is unknown.", todo="Use 'reference', 'files' or 'none'.")
-    if (expect == "files") != bool(reference_files):
-        raise UsageError("Reference files and expect='files' go together.", todo="Give both, or neither.")
+    if timed not in ("build", "inputs"):
+        raise UsageError(f"timed={timed!r} is unknown.", todo="Use 'build' or 'inputs'.")
+    expectation = Expectation(expect, expected, tolerance)
     if inspect < 0:
         raise UsageError(f"inspect={inspect!r} is not a number of inputs.", todo="Use 0 or more.")
-    if not 0.0 <= tolerance < math.inf:
-        raise UsageError(f"tolerance={tolerance!r} is not a finite number from 0.", todo="Give it in stored units.")
     if out is not None and (Path(out).exists() or Path(out).is_symlink()):
         raise UsageError(
             f"There is something at {out} already.",
             why="A bundle is never overwritten.",
             todo="Name another directory.",
         )
-    return _Run(build, Path(out) if out is not None else None, limits, log, started).execute(
-        bench, lease, serial, inputs, inspect, expect, tolerance, tuple(reference_files)
+    given = wanted_inferences(build, inputs)
+    own = own_inputs(build)
+    work = _Run(
+        build=build,
+        out=Path(out) if out is not None else None,
+        deadlines=limits,
+        log=log,
+        started=started,
+        inferences=given,
+        timed=own if timed == "build" else replace(given, cases=given.cases[:1], sources=given.sources[:1]),
+        inspect=inspect,
+        expectation=expectation,
     )
+    return work.execute(bench, lease, serial)
 
 
 @dataclass(frozen=True)
@@ -180,38 +198,18 @@ class _Run:
     deadlines: Deadlines
     log: Callable[[str], None]
     started: float
+    inferences: Given
+    timed: Given
+    inspect: int
+    expectation: Expectation
 
-    def execute(
-        self,
-        bench: Bench | Path | None,
-        lease: BoardLease | None,
-        serial: int | None,
-        inputs: Any,
-        inspect: int,
-        expect: str,
-        tolerance: float,
-        files: tuple[Path | str, ...] = (),
-    ) -> RunOutcome:
-        from harness.runner.measure import wanted_inferences
-
-        inferences = wanted_inferences(self.build, inputs)
-        inspected = inferences[:inspect]
-        reference: Future[Reference] | None = None
-        if expect == "reference":
-            wanted = (*inferences, self.build.input_bytes())
-            reference = _in_background(lambda: self._reference(wanted, inspected))
-        elif files:
-            reference, inspected = self._from_files(files, len(inferences)), inspected[:0]
+    def execute(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> RunOutcome:
+        reference = self.expectation.begin(
+            self.build, self.inferences, self.timed, self.inspect, self.deadlines["reference"]
+        )
         with self._board(bench, lease, serial) as held:
-            capture = self._capture(held, inferences, inspected)
-        return self._conclude(held, capture, reference, tolerance)
-
-    def _from_files(self, files: tuple[Path | str, ...], inferences: int) -> Future[Reference]:
-        from harness.runner.reference import reference_from_files
-
-        done: Future[Reference] = Future()
-        done.set_result(reference_from_files(files, self.build.engine.output_tensors, inferences))
-        return done
+            capture = self._capture(held)
+        return self._conclude(held, capture, reference)
 
     @contextmanager
     def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
@@ -228,13 +226,13 @@ class _Run:
             self.log(f"{own.info.board_type} {own.info.serial} leased from {own.info.provider}")
             yield own
 
-    def _capture(self, held: BoardLease, inferences: Any, inspected: Any) -> Capture:
-        from harness.runner.measure import capture_request, measure
-
+    def _capture(self, held: BoardLease) -> Capture:
         raw = bytearray()
         try:
             ready = flash_board(held, self.build, self.deadlines, self.log)
-            request = capture_request(self.build, inferences, inspected)
+            cases = self.inferences.cases
+            inspected = cases[: self.expectation.inspected(self.inspect)]
+            request = capture_request(self.build, cases, inspected, self.timed.cases[0])
             return measure(ready, request, self.deadlines, self.log, tap=raw.extend)
         except HarnessError as error:
             if isinstance(error, HardFaultError):
@@ -242,32 +240,13 @@ class _Run:
             self._publish_failure(held, error, bytes(raw))
             raise
 
-    def _reference(self, inferences: Any, inspected: Any) -> Reference:
-        from harness.runner.reference import host_reference
-
-        rounding = str(self.build.plan.settings["engine-config"].get("rounding", "tflm"))
-        return host_reference(
-            self.build.model_path,
-            self.build.plan.model.sha256,
-            inferences=inferences,
-            inspected=inspected,
-            rounding=rounding,
-            deadline_seconds=self.deadlines["reference"],
-        )
-
-    def _conclude(
-        self,
-        held: BoardLease,
-        capture: Capture,
-        reference: Future[Reference] | None,
-        tolerance: float,
-    ) -> RunOutcome:
+    def _conclude(self, held: BoardLease, capture: Capture, reference: Future[Reference] | None) -> RunOutcome:
         from harness.results.assemble import assemble
         from harness.results.bundle import publish
 
         failure: HarnessError | None = None
         try:
-            outputs = self._compare(capture, reference, tolerance)
+            outputs = self.expectation.compare(self.build, capture, reference, self.log)
         except HarnessError as error:
             failure = error
             outputs = OutputsCheck.not_compared(error.what)
@@ -278,7 +257,8 @@ class _Run:
             held.board_type,
             outputs_check=outputs,
             bench=bench_facts(held),
-            zero_inputs=not any(map(any, self.build.input_bytes())),
+            zero_inputs=not any(map(any, self.timed.cases[0])),
+            extra_files=self._inputs_record(),
         )
         content = self._standardized(assembled.content)
         bundle = publish(self._out(content.run_id), content)
@@ -294,30 +274,10 @@ class _Run:
             result=replace(assembled.result, report_paths=tuple(sorted(bundle.iterdir()))),
             evaluation=assembled.evaluation,
             outputs=outputs,
+            inputs=_inputs_summary(self.timed, self.inferences),
             serial=held.info.serial,
             source=held.board_type.source,
             seconds=time.monotonic() - self.started,
-        )
-
-    def _compare(self, capture: Capture, reference: Future[Reference] | None, tolerance: float) -> OutputsCheck:
-        if reference is None:
-            return OutputsCheck.not_compared("the caller asked for no reference")
-        from harness.runner.outputs import check_outputs
-
-        expected = reference.result()
-        self.log(f"reference: {expected.info}")
-        return check_outputs(
-            self.build.engine.output_tensors,
-            [layer.op for layer in self.build.engine.layers],
-            observed=[inference.outputs for inference in capture.inferences],
-            expected=expected.outputs[: len(capture.inferences)],
-            inspected=[[layer.outputs for layer in case.layers] for case in capture.inspections],
-            expected_layers=expected.layers,
-            reference=expected.info,
-            tolerance=tolerance,
-            # What a streaming model's windows leave behind depends on how many inferences fitted into them.
-            windows=None if self.build.engine.keeps_state else _output_checksums(capture),
-            expected_windows=expected.outputs[-1] if len(expected.outputs) > len(capture.inferences) else None,
         )
 
     def _explain_fault(self, error: HardFaultError) -> None:
@@ -344,12 +304,17 @@ class _Run:
             log=str(error.context.get("log", "")),
             raw=raw,
             events=tuple(error.context.get("events", ())),
+            extra_files=self._inputs_record(),
         )
         content = self._standardized(content)
         try:
             error.context["bundle"] = str(publish(self._out(content.run_id), content))
         except OSError as fault:
             error.context["bundle_error"] = f"no bundle could be written: {fault.strerror or fault}"
+
+    def _inputs_record(self) -> dict[str, bytes]:
+        record = {"schema": INPUTS_SCHEMA, "schema_version": 1, **_inputs_summary(self.timed, self.inferences)}
+        return {"inputs.json": strict_json.pretty(record).encode()}
 
     def _standardized(self, content: BundleContent) -> BundleContent:
         from harness.interop.attach import with_standardized
@@ -365,23 +330,8 @@ class _Run:
         return self.out if self.out is not None else Path(DEFAULT_OUT).absolute() / f"{run_id}-{self.build.plan.board}"
 
 
-def _output_checksums(capture: Capture) -> dict[str, int]:
-    clean = {"clean window": capture.clean.outputs_crc32} if capture.clean is not None else {}
-    return clean | {f"pass {item.name}": item.outputs_crc32 for item in capture.passes}
-
-
-def _in_background(work: Callable[[], Reference]) -> Future[Reference]:
-    """Run the reference while the board runs. A daemon thread: an interrupted run does not wait for its answer."""
-    answer: Future[Reference] = Future()
-
-    def target() -> None:
-        try:
-            answer.set_result(work())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=target, name="reference", daemon=True).start()
-    return answer
+def _inputs_summary(timed: Given, inferences: Given) -> dict[str, Any]:
+    return {"timed": timed.to_dict(), "outputs": inferences.to_dict()}
 
 
 def bench_facts(held: BoardLease) -> dict[str, Any]:

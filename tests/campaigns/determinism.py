@@ -70,7 +70,7 @@ def one_run(image: Build, longest: float, seed: int) -> Capture:
         ready = flash_board(lease, image, deadlines)
         transport = ready.probe.boot_rtt(image.rtt_address, Deadline(10, "the firmware to start"))
         slow = DelayingTransport(transport, longest, random.Random(seed))
-        inferences = wanted_inferences(image, ())
+        inferences = wanted_inferences(image, ()).cases
         request = capture_request(image, inferences, inferences)
         return capture(slow, expected_image(image), request, watch=ready.probe.check_target)
 

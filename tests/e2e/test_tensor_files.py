@@ -25,16 +25,16 @@ def test_npy_inputs_and_reference_files(tmp_path: Path) -> None:
     assert made.inputs[0].source == "file"
     expected = run(made, out=tmp_path / "one").output_array()[0]
     np.save(tmp_path / "y.npy", expected)
-    same = run(made, out=tmp_path / "two", expect="files", reference_files=[tmp_path / "y.npy"])
+    same = run(made, out=tmp_path / "two", expected=tmp_path / "y.npy")
     assert same.outputs.match is True and same.outputs.reference["package"] == "files"
     # A value that cannot be reached by wrapping: one step towards zero.
     off = expected.copy()
     off.flat[0] += 1 if off.flat[0] < 0 else -1
     np.save(tmp_path / "off.npy", off)
-    other = run(made, out=tmp_path / "three", expect="files", reference_files=[tmp_path / "off.npy"])
+    other = run(made, out=tmp_path / "three", expected=tmp_path / "off.npy")
     assert other.outputs.match is False
     assert (other.outputs.tensors[0].mismatched, other.outputs.tensors[0].max_abs_error) == (1, 1.0)
-    near = run(made, out=tmp_path / "four", expect="files", reference_files=[tmp_path / "off.npy"], tolerance=1)
+    near = run(made, out=tmp_path / "four", expected=tmp_path / "off.npy", tolerance=1)
     assert near.outputs.match is True
 
 
