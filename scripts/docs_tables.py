@@ -1,4 +1,4 @@
-"""Tables of docs/errors.md and docs/options.md, written from the code: `.venv/bin/python scripts/docs_tables.py`.
+"""Tables of docs/errors.md, options.md and boards.md, written from the code: `.venv/bin/python scripts/docs_tables.py`.
 
 Issue codes, metrics and profile exceptions have a writer of their own, `python -m harness.judge.tables docs`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -111,7 +112,68 @@ def options() -> str:
     )
 
 
-DOCUMENTS = {"errors.md": errors, "options.md": options}
+def boards() -> str:
+    """`docs/boards.md`: every shipped board type."""
+    from harness.board.descriptor import BoardType, board_types
+
+    def size(length: int) -> str:
+        return f"{length // 1024:,} KiB"
+
+    def memory(board: BoardType) -> str:
+        return ", ".join(f"{m.name} {size(m.length)} at {m.origin:#010x}" for m in board.memory)
+
+    def counters(board: BoardType) -> str:
+        unit = {"dwt": "DWT cycles", "armv8m-pmu": f"DWT cycles, PMU with {board.core.counter_slots} counters"}
+        return unit[board.core.counter_unit] + (", observer" if board.emulator is not None else "")
+
+    def qualification(board: BoardType) -> str:
+        state = board.qualification
+        return f"verified by {state.by} on {state.on}" if state.state == "verified" else state.state
+
+    def row(board: BoardType) -> tuple[str, ...]:
+        clock = f"{board.clock_hz() / 1e6:g} MHz"
+        transports = ", ".join(board.transports)
+        return (
+            f"`{board.name}`", board.title, qualification(board), board.core.name, clock, memory(board), transports,
+            counters(board),
+        )  # fmt: skip
+
+    known = board_types()
+    bases = [
+        textwrap.fill(
+            f"* `{board.name}`, cost table {board.emulator.cost_table.version}: {board.emulator.cost_table.basis}",
+            120,
+            subsequent_indent="  ",
+        )
+        for board in known.values()
+        if board.emulator is not None
+    ]
+    return "\n".join(
+        [
+            "# Board types",
+            "",
+            NOTE,
+            "",
+            "`harness boards --types` lists them, with those of `HIL_BOARDS_PATH`. *Emulated* types run in CI on",
+            "QEMU: the digits suite on each, over every transport it has (`tests/e2e/test_board_table.py`).",
+            "*Unverified* types are written from public documents: they are linked in CI and their images are",
+            "checked against their memory maps, but nobody has run them. *Verified* ones state by whom and when.",
+            "How to add one is in [first-board.md](first-board.md).",
+            "",
+            table(
+                ("type", "what it is", "qualification", "core", "clock", "memory", "transports", "counters"),
+                map(row, known.values()),
+            ),
+            "",
+            "## What modelled cycles rest on",
+            "",
+            *bases,
+            "",
+        ]
+    )
+
+
+DOCUMENTS = {"errors.md": errors, "options.md": options, "boards.md": boards}
 
 
 def main() -> int:

@@ -2,12 +2,16 @@
  * What the app needs of a chip: one interface, small implementations chosen by macros of the port's board.h.
  *
  * board.h states
- *   BOARD_CORTEX_M            the core is a Cortex-M (else the port brings its own implementation of this
- * interface) BOARD_DWT_BASE            address of the DWT registers BOARD_PMU_BASE            address of the
- * Armv8.1-M PMU registers; absent where the core has none BOARD_OBSERVER_BASE       address of the emulator's
- * observer page; absent on silicon BOARD_HAS_CACHES          L1 caches need maintenance before a window
+ *   BOARD_CORTEX_M            the core is a Cortex-M (else the port brings its own implementation)
+ *   BOARD_HAS_CACHES          L1 caches need maintenance before a window
+ *   BOARD_GATE_SET_ADDRESS, BOARD_GATE_CLEAR_ADDRESS, BOARD_GATE_MASK   a pin that shows measured windows
+ * and includes board_map.h, which is written from the descriptor and states
+ *   BOARD_DWT_BASE            address of the DWT registers
+ *   BOARD_PMU_BASE            address of the Armv8.1-M PMU registers; absent where the core has none
+ *   BOARD_OBSERVER_BASE       address of the emulator's observer page; absent on silicon
  *   BOARD_SAMPLE_WORDS        32-bit words of sample memory
  *   BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES
+ *   and the descriptor's macros
  */
 #ifndef HARNESS_HAL_H
 #define HARNESS_HAL_H

@@ -23,6 +23,7 @@ from harness.core.strict_yaml import YamlDocument, load
 from harness.core.suggest import did_you_mean
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+MacroName = Annotated[str, Field(pattern=r"^BOARD_[A-Z][A-Z0-9_]*$")]
 Address = Annotated[int, Field(ge=0, le=0xFFFF_FFFF)]
 Size = Annotated[int, Field(gt=0, le=0x1_0000_0000)]
 Word = Address
@@ -98,6 +99,15 @@ class LocationDefaults(_Record):
 
     arena: Name
     weights: Name
+
+
+class Buffers(_Record):
+    """Memory that firmware keeps for itself in `ram`: stack and RTT in bytes, samples in 32-bit words."""
+
+    stack: Annotated[int, Field(ge=2048, le=0x100_0000, multiple_of=8)] = 16384
+    sample_words: Annotated[int, Field(ge=256, le=0x100_0000)] = 16384
+    rtt_up: Annotated[int, Field(ge=1024, le=0x10_0000)] = 16384
+    rtt_down: Annotated[int, Field(ge=512, le=0x10_0000)] = 4096
 
 
 class Repeatability(_Record):
@@ -185,8 +195,16 @@ class Emulator(_Record):
     options: Mapping[str, str | int] = Field(default_factory=dict)
 
 
+_FIRMWARE_FIELDS = frozenset(
+    ("name", "core", "clocks", "memory", "arena_locations", "weights_locations", "buffers", "port", "macros")
+)
+
+
 class BoardType(_Record):
-    """A kind of board. `path` is the descriptor file it came from."""
+    """A kind of board.
+
+    `macros` are further numbers of the board for the port's sources; `path` is the descriptor file it came from.
+    """
 
     name: Name
     title: str
@@ -200,7 +218,10 @@ class BoardType(_Record):
     arena_locations: Annotated[Mapping[Name, Name], Field(min_length=1)]
     weights_locations: Annotated[Mapping[Name, Name], Field(min_length=1)]
     defaults: LocationDefaults
+    buffers: Buffers = Buffers()
     port: Name
+    transports: Annotated[tuple[Name, ...], Field(min_length=1)] = ("rtt",)
+    macros: Mapping[MacroName, Word] = Field(default_factory=dict)
     repeatability: Repeatability
     emulator: Emulator | None = None
     based_on: Name | None = None
@@ -216,7 +237,7 @@ class BoardType(_Record):
 
     @property
     def port_dir(self) -> Path:
-        """Start-up code and linker script: `ports/<port>` beside the descriptor, else the shipped one.
+        """Start-up code and `board.h`: `ports/<port>` beside the descriptor, else the shipped one.
 
         Raises:
             BoardDescriptorError: neither exists.
@@ -228,15 +249,15 @@ class BoardType(_Record):
         raise BoardDescriptorError(
             f"Board type {self.name!r} names the port {self.port!r}, which does not exist.",
             why=f"Looked for {candidates[0]} and {candidates[1]}.",
-            todo="Add startup.c, board.h and link.ld there, or correct `port`.",
+            todo="Add startup.c and board.h there (`harness boards new` writes both), or correct `port`.",
         )
 
     def firmware_facts(self) -> dict[str, Any]:
         """The facts that decide firmware, JSON-ready: part of a plan's identity."""
-        record = self.model_dump(
-            mode="json", include={"name", "core", "clocks", "memory", "arena_locations", "weights_locations", "port"}
-        )
+        record = self.model_dump(mode="json", include=set(_FIRMWARE_FIELDS))
         record["clocks"] = record["clocks"]["rates_hz"]
+        if self.emulator is not None:
+            record["emulator"] = self.emulator.model_dump(mode="json", include={"pages", "access_code"})
         return record
 
     @model_validator(mode="after")

@@ -21,6 +21,7 @@ from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, build_
 from harness.image.compile import ELF_NAME, MAP_NAME, compile_image, image_store
 from harness.image.elf import ElfFacts, read_elf
 from harness.image.engine_facts import EngineFacts
+from harness.image.port_files import write_port_files
 from harness.image.project import Project, firmware_project
 from harness.image.record import (
     RECORD_NAME,
@@ -109,6 +110,7 @@ def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> B
     engine = get_engine(plan.engine).generate(world.model, engine_options(plan), generated)
     _check_arena(plan, engine)
     pinned_inputs = _write_inputs(inputs, engine.input_tensors, directory)
+    write_port_files(world.board_type, generated)
     project = firmware_project(plan, world.board_type, world.toolchain, generated, engine)
     basis = project.basis()
     build_id = compute_build_id(plan, request.lifecycle, request.timing_scope, basis)

@@ -15,6 +15,7 @@ from harness.core.errors import BuildError
 from harness.core.hashing import sha256_file
 from harness.core.resources import data_dir
 from harness.image.build_header import FILE_NAME, fault_flags
+from harness.image.port_files import SCRIPT_NAME
 from harness.plan.record import Plan
 from harness.plan.toolchain import Toolchain
 
@@ -147,7 +148,8 @@ def _name(path: Path, roots: Mapping[str, Path]) -> str:
 def firmware_project(
     plan: Plan, board: BoardType, toolchain: Toolchain, generated: Path, engine: GeneratedEngine
 ) -> Project:
-    """The project of a plan's image; `generated` holds the engine's output and will hold the build header.
+    """The project of a plan's image; `generated` holds the engine's output and the port's generated files, and will
+    hold the build header.
 
     Raises:
         BuildError: the port lacks a file.
@@ -157,10 +159,10 @@ def firmware_project(
     outside = {tree.name: tree for tree in engine.trees}
     roots = {name: tree.path.resolve() for name, tree in outside.items()}
     roots |= {"firmware": firmware, "port": port, "generated": generated}
-    link_script = port / "link.ld"
-    for needed in (link_script, port / "board.h"):
-        if not needed.is_file():
-            raise BuildError(f"The port {board.port!r} has no {needed.name}.", why=f"Looked in {port}.")
+    if not (port / "board.h").is_file():
+        raise BuildError(f"The port {board.port!r} has no board.h.", why=f"Looked in {port}.")
+    own_script = port / SCRIPT_NAME
+    link_script = own_script if own_script.is_file() else generated / SCRIPT_NAME
     paths = [
         *_c_files(firmware / "app"),
         *_c_files(firmware / "hal"),

@@ -12,7 +12,14 @@ from harness.core.resources import data_dir
 
 SUFFIXES = frozenset({".c", ".h", ".ld", ".S", ".inc", ".py", ".j2"})
 SHARED_FIRMWARE = ("app", "hal", "kernels", "ports/common")
-PACKAGE_CODE = ("engines", "model", "image/project.py", "image/build_header.py", "plan/toolchain.py")
+PACKAGE_CODE = (
+    "engines",
+    "model",
+    "image/project.py",
+    "image/port_files.py",
+    "image/build_header.py",
+    "plan/toolchain.py",
+)
 
 
 def baseline_fingerprint(board: BoardType) -> str:

@@ -16,6 +16,7 @@ from harness.core.hashing import sha256_bytes
 from harness.image.build import build
 from harness.image.diagnostics import ImageTooLargeError
 from harness.image.elf import read_elf
+from harness.image.port_files import link_script
 from harness.image.record import Build, board_regions, code_region, load_build
 from harness.plan.freeze import freeze
 from harness.plan.record import Plan
@@ -207,15 +208,10 @@ def test_dates_in_sources_do_not_compile(tmp_path: Path) -> None:
 
 def test_an_image_that_does_not_fit_is_refused_with_numbers(tmp_path: Path, model: Path) -> None:
     boards = tmp_path / "boards"
-    (boards / "ports").mkdir(parents=True)
+    boards.mkdir()
     small = 16 * 1024
-    base = load_board_type("mps2_an386")
-    port = Path(shutil.copytree(base.port_dir, boards / "ports" / "small"))
-    (port / "startup.c").write_text('#include "startup_cortex_m.h"\n')
-    script = port / "link.ld"
-    script.write_text(script.read_text().replace("LENGTH = 4M - 16K", "LENGTH = 16K"))
     (boards / "small.yml").write_text(
-        "name: small\nbased_on: mps2_an386\nport: small\nmemory:\n"
+        "name: small\nbased_on: mps2_an386\nmemory:\n"
         "  - {name: code, kind: code, origin: 0, length: 0x400000}\n"
         f"  - {{name: ram, kind: ram, origin: 0x20000000, length: {small}}}\n"
         "  - {name: psram, kind: ram, origin: 0x21000000, length: 0x1000000}\n"
@@ -228,6 +224,18 @@ def test_an_image_that_does_not_fit_is_refused_with_numbers(tmp_path: Path, mode
     assert facts["needed"] - facts["length"] == facts["overflow"] > 0
     assert f"has {small}" in caught.value.why
     assert not (tmp_path / "out").exists()
+
+
+def test_a_ports_own_linker_script_wins(tmp_path: Path, model: Path) -> None:
+    boards = tmp_path / "boards"
+    base = load_board_type("mps2_an386")
+    port = Path(shutil.copytree(base.port_dir, boards / "ports" / "own"))
+    (boards / "own.yml").write_text("name: own\nbased_on: mps2_an386\nport: own\n")
+    script = link_script(base).replace("_stack_bytes = 32768", "_stack_bytes = 4096")
+    (port / "link.ld").write_text(script)
+    made = build(freeze(model, board="own", boards_path=[str(boards)]), tmp_path / "out", boards_path=[boards])
+    assert next(section.size for section in made.elf_facts.sections if section.name == ".stack") == 4096
+    assert "port/link.ld" in made.basis["sources"] and "generated/link.ld" not in made.basis["sources"]
 
 
 def test_an_arena_that_is_too_small_is_refused_with_numbers(reference: dict[str, Build], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from harness.core.errors import BuildError
 from harness.engines.base import get_engine
 from harness.image.build_header import FILE_NAME, build_header, fault_flags
 from harness.image.compile import image_key, object_key
+from harness.image.port_files import write_port_files
 from harness.image.project import Project, firmware_project
 from harness.image.record import Build
 from harness.model.load import load_model
@@ -31,6 +32,7 @@ def project(request: pytest.FixtureRequest, reference: dict[str, Build], tmp_pat
     engine = get_engine("aot").generate(
         load_model(reference[request.param].model_path), engine_options(plan), generated
     )
+    write_port_files(board, generated)
     (generated / FILE_NAME).write_text(build_header(plan, "0" * 32, "carry", "invoke_only"))
     return firmware_project(plan, board, find_toolchain("gcc", board.core.cpuflags), generated, engine)
 

@@ -9,7 +9,8 @@
 
 #define HOST_USB 1
 #define CORE_M4 0x0E0000FFu
-#define CORE_M55 0x0E0200FFu
+#define CORE_M7 0x0E0100FFu
+#define CORE_V8M_MAINLINE 0x0E0200FFu
 #define DP_ID 0x2BA01477
 
 /* Structures as pylink declares them. */
@@ -270,7 +271,9 @@ VJ_API int JLINKARM_DEVICE_GetIndex(const char *name) {
 }
 
 static uint32_t core_number(void) {
-    return strcmp(vj.board.core, "Cortex-M55") == 0 ? CORE_M55 : CORE_M4;
+    return strcmp(vj.board.core, "Cortex-M4") == 0   ? CORE_M4
+           : strcmp(vj.board.core, "Cortex-M7") == 0 ? CORE_M7
+                                                     : CORE_V8M_MAINLINE;
 }
 
 VJ_API int JLINKARM_DEVICE_GetInfo(int index, device_info *out) {

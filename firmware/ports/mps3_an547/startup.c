@@ -1,1 +1,0 @@
-#include "../common/startup_cortex_m.h"
