@@ -1,4 +1,4 @@
-"""Tables of docs/errors.md, options.md and boards.md, written from the code: `.venv/bin/python scripts/docs_tables.py`.
+"""Pages of docs/ written from the code, those of DOCUMENTS: `.venv/bin/python scripts/docs_tables.py`.
 
 Issue codes, metrics and profile exceptions have a writer of their own, `python -m harness.judge.tables docs`.
 """
@@ -173,7 +173,60 @@ def boards() -> str:
     )
 
 
-DOCUMENTS = {"errors.md": errors, "options.md": options, "boards.md": boards}
+TRANSPORTS_HEAD = """
+A transport carries the frames of [the wire protocol](wire-protocol.md) between target and host. All of them carry the
+same frames, so a run over one gives the bundle of a run over another; which one it was is the dimension `transport`.
+It is a setting of the plan, since it decides what is linked: `--transport` of `harness freeze` and `harness profile`,
+`transport:` in a `-c` file or in the `hil` marker. `--hil-transport` puts one in the place of whatever the tests say.
+A transport that the board type does not list is refused.
+"""
+
+TRANSPORTS_TAIL = """
+On emulated boards a UART is a pty of the emulator. On silicon every transport is unverified.
+
+## Serial ports
+
+`bench.yaml` says where a board's ports are; without an entry the serial port is the one whose USB device has the
+probe's serial number, which is the virtual COM port of a J-Link.
+
+```yaml
+boards:
+  - serial: 683012345
+    board: nrf52840dk
+    ports:
+      serial: {path: /dev/ttyUSB0}           # a device
+      # serial: {usb_serial: A50285BI}       # or the tty of the USB device with this serial number
+```
+
+A port is opened for one process alone, before the board is reset, and what it holds from an earlier boot is discarded.
+A port that vanishes in the middle of a capture (a board that reboots its USB, a cable that is moved) is looked for
+again for 5 seconds, also under another name. The bundle records both moments in seconds after the boot. Bytes that were
+lost meanwhile show as damaged or missing frames and end the capture.
+"""
+
+
+def transports() -> str:
+    """`docs/transports.md`: the transports, when to use which, which board types have them."""
+    from harness.board.descriptor import board_types
+    from harness.board.transports import TRANSPORTS
+
+    kinds = table(
+        ("transport", "to the host", "to the target", "needs", "choose it when"),
+        ((f"`{kind.name}`", kind.up, kind.down, kind.needs, kind.choose) for kind in TRANSPORTS.values()),
+    )
+    boards = table(
+        ("board type", *TRANSPORTS),
+        (
+            (f"`{board.name}`", *("yes" if name in board.transports else "" for name in TRANSPORTS))
+            for board in board_types().values()
+        ),
+    )
+    parts = ["# Transports", NOTE, TRANSPORTS_HEAD.strip(), "## Which one", kinds]
+    parts += ["How fast each is: [figures](figures.md).", "## Which board type has which", boards]
+    return "\n\n".join([*parts, TRANSPORTS_TAIL.strip()]) + "\n"
+
+
+DOCUMENTS = {"errors.md": errors, "options.md": options, "boards.md": boards, "transports.md": transports}
 
 
 def main() -> int:

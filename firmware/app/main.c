@@ -16,7 +16,7 @@ int main(void) {
     const int code = engine_init();
 
     (void)counters_self_test();
-    hal_transport_init();
+    hal_transport_init(&HARNESS_TRANSPORT);
     conversation_run(code);
     return 0;
 }

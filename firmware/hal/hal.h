@@ -11,6 +11,8 @@
  *   BOARD_OBSERVER_BASE       address of the emulator's observer page; absent on silicon
  *   BOARD_SAMPLE_WORDS        32-bit words of sample memory
  *   BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES
+ *   BOARD_UART_BASE, BOARD_CDC_BASE, BOARD_UART_CLOCK_HZ   CMSDK UARTs of the transports `serial` and `cdc`;
+ * absent where the port has none of that kind
  *   and the descriptor's macros
  */
 #ifndef HARNESS_HAL_H
@@ -34,11 +36,23 @@
 #define HAL_OBSERVER_MAX 16u
 #define HAL_EVENT_SLOTS_MAX 4u
 
-/* Transport: bytes to and from the host. */
-void hal_transport_init(void);
-void hal_transport_write(const void *data, uint32_t bytes);  /* blocks until the buffer took everything */
-uint32_t hal_transport_read(void *data, uint32_t max_bytes); /* never blocks */
-void hal_transport_drain(void);                              /* blocks until the host took everything */
+/* Transport: bytes to and from the host. What is not chosen is not linked. */
+typedef struct hal_transport {
+    void (*init)(void);
+    void (*write)(const void *data, uint32_t bytes);  /* blocks until everything was taken */
+    uint32_t (*read)(void *data, uint32_t max_bytes); /* never blocks */
+    void (*drain)(void);                              /* blocks until nothing waits on this side */
+} hal_transport_t;
+
+extern const hal_transport_t hal_rtt;
+extern const hal_transport_t hal_uart;
+extern const hal_transport_t hal_cdc;
+extern const hal_transport_t hal_itm;
+
+void hal_transport_init(const hal_transport_t *transport);
+void hal_transport_write(const void *data, uint32_t bytes);
+uint32_t hal_transport_read(void *data, uint32_t max_bytes);
+void hal_transport_drain(void);
 
 /* Cycle counter, also the window clock: 32 bits, wraps. */
 typedef enum hal_cycle_state { HAL_CYCLES_ABSENT = 0, HAL_CYCLES_PRESENT = 1 } hal_cycle_state_t;

@@ -35,7 +35,7 @@ static void barrier(void) {
     __asm volatile("dmb" ::: "memory");
 }
 
-void hal_transport_init(void) {
+static void rtt_init(void) {
     /* Backwards, so that the id exists nowhere but in a finished control block. */
     static const char reversed_id[] = "\0\0\0\0\0\0TTR REGGES";
     volatile char *id = _SEGGER_RTT.id;
@@ -55,7 +55,7 @@ void hal_transport_init(void) {
     barrier();
 }
 
-void hal_transport_write(const void *data, uint32_t bytes) {
+static void rtt_write(const void *data, uint32_t bytes) {
     rtt_buffer_t *buffer = &_SEGGER_RTT.up[0];
     const uint8_t *source = data;
     uint32_t write = buffer->write;
@@ -83,7 +83,7 @@ void hal_transport_write(const void *data, uint32_t bytes) {
     }
 }
 
-uint32_t hal_transport_read(void *data, uint32_t max_bytes) {
+static uint32_t rtt_read(void *data, uint32_t max_bytes) {
     rtt_buffer_t *buffer = &_SEGGER_RTT.down[0];
     const uint32_t write = buffer->write;
     const uint32_t read = buffer->read;
@@ -102,10 +102,12 @@ uint32_t hal_transport_read(void *data, uint32_t max_bytes) {
     return bytes;
 }
 
-void hal_transport_drain(void) {
+static void rtt_drain(void) {
     while (_SEGGER_RTT.up[0].read != _SEGGER_RTT.up[0].write) {
     }
 }
+
+const hal_transport_t hal_rtt = {rtt_init, rtt_write, rtt_read, rtt_drain};
 
 #else
 typedef int hal_rtt_unused_t;

@@ -9,6 +9,7 @@ boards:
     probe: jlink            # or "virtual": an emulated board under this serial
     transport: rtt
     library: libjlinkarm.so # optional: the J-Link library to load, relative to this file
+    ports: {serial: {path: /dev/ttyUSB0}}   # optional: a device, or `usb_serial` of its adapter; `baud` if not 115200
     power: {driver: ppk2, address: /dev/ttyACM0, volts: 1.8}   # optional: the power monitor wired to the board
 """
 
@@ -18,19 +19,21 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from harness.bench.local import LocalBoard, LocalProvider
 from harness.bench.noise import NoiseSettings
 from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest, MonitorPlace
 from harness.board.descriptor import BoardType, board_types
+from harness.board.transports import TRANSPORTS
 from harness.board.validation import explain
 from harness.core.deadline import Deadline
 from harness.core.errors import NoBoardError, UsageError
 from harness.core.strict_yaml import YamlDocument, load
 from harness.core.suggest import did_you_mean
+from harness.probe.transports import DEFAULT_BAUD, PortPlace
 
 BENCH_FILE = "bench.yaml"
 
@@ -60,14 +63,33 @@ class BenchMonitor(_Record):
         return MonitorPlace(**self.model_dump())
 
 
+class BenchPort(_Record):
+    """A serial port of a board: a device, or the tty of the USB device with a serial number."""
+
+    path: str = ""
+    usb_serial: str = ""
+    baud: Annotated[int, Field(ge=300, le=20_000_000)] = DEFAULT_BAUD
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if bool(self.path) == bool(self.usb_serial):
+            raise ValueError("exactly one of path and usb_serial must be given")
+        return self
+
+    def place(self) -> PortPlace:
+        """As a lease hands it out."""
+        return PortPlace(self.path, self.usb_serial, self.baud)
+
+
 class BenchEntry(_Record):
     """One board of bench.yaml."""
 
     serial: Annotated[int, Field(gt=0, lt=2**32)]
     board: str
     probe: Literal["jlink", "virtual"] = "jlink"
-    transport: Literal["rtt"] = "rtt"
+    transport: str = "rtt"
     library: str | None = None
+    ports: Mapping[str, BenchPort] = Field(default_factory=dict)
     power: BenchMonitor | None = None
 
 
@@ -198,13 +220,21 @@ def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocume
                 why=did_you_mean(entry.board, types),
                 todo="`harness boards` lists the board types.",
             )
+        for name in {entry.transport, *entry.ports} - set(TRANSPORTS):
+            raise BenchFileError(
+                f"{where}: there is no transport {name!r}.",
+                why=did_you_mean(name, TRANSPORTS),
+                todo=f"Transports: {', '.join(TRANSPORTS)}.",
+            )
         if entry.probe == "virtual" and types[entry.board].source != "emulated":
             raise BenchFileError(
                 f"{where}: {entry.board} has no emulator, so its probe cannot be virtual.",
                 todo="Use `probe: jlink`, or an emulated board type.",
             )
-        if entry.probe == "virtual" and entry.library is not None:
-            raise BenchFileError(f"{where}: a virtual probe brings its own library.", todo="Remove `library`.")
+        if entry.probe == "virtual" and (entry.library is not None or entry.ports):
+            raise BenchFileError(
+                f"{where}: a virtual board brings its own library and ports.", todo="Remove `library` and `ports`."
+            )
 
 
 def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -> Bench:
@@ -217,6 +247,7 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
             entry.board,
             entry.transport,
             _library(root, entry.library),
+            {name: port.place() for name, port in entry.ports.items()},
             entry.power.place() if entry.power is not None else None,
         )
         for entry in file.boards

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bench.locks import SerialLock
@@ -14,6 +14,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import HarnessError, NoBoardError
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary
+from harness.probe.transports import PortPlace
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class LocalBoard:
     board_type: str
     transport: str
     library: Path | None = None
+    ports: Mapping[str, PortPlace] = field(default_factory=dict)
     power: MonitorPlace | None = None
 
 
@@ -34,6 +36,7 @@ class LocalHold:
         self.library = JLinkLibrary(board.library)
         self._serial = board.serial
         self._power = board.power
+        self._ports = board.ports
         self._type = board_type
 
     def why_lost(self) -> HarnessError | None:
@@ -47,6 +50,11 @@ class LocalHold:
             probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
             probe.reset()
             probe.halt(deadline)
+
+    def port(self, transport: str) -> PortPlace | None:
+        """The port that bench.yaml names; the serial port is else the one that the board's own probe offers."""
+        own = PortPlace(usb_serial=str(self._serial)) if transport == "serial" else None
+        return self._ports.get(transport, own)
 
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """The monitor that bench.yaml names for this board."""

@@ -19,6 +19,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, HarnessError, WrongBoardError
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary
+from harness.probe.transports import PortPlace
 
 RELEASE_SECONDS = 2.0
 
@@ -125,6 +126,10 @@ class BoardHold(Protocol):
         """Bring the board back to a defined state: restart its emulator, cycle its power."""
         ...
 
+    def port(self, transport: str) -> PortPlace | None:
+        """The board's serial port for a transport; None when there is none, or the transport needs none."""
+        ...
+
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """The power monitor wired to the board, None when there is none."""
         ...
@@ -195,6 +200,11 @@ class BoardLease:
     def why_lost(self) -> HarnessError | None:
         """Why the board is gone, such as a core that locked up; None when it is there or the reason is unknown."""
         return self._hold.why_lost()
+
+    def port(self, transport: str) -> PortPlace | None:
+        """The board's serial port for a transport; None when there is none, or the transport needs none."""
+        self._check()
+        return self._hold.port(transport)
 
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """The power monitor wired to the board; None when there is none. It is gone when the board is recovered.

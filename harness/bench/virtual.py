@@ -25,6 +25,7 @@ from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
 from harness.probe.library import JLinkLibrary
+from harness.probe.transports import PortPlace
 from harness.virtual.checks import emulator_checks
 from harness.virtual.launcher import EVENTS, LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
@@ -72,6 +73,11 @@ class VirtualHold:
         self._end_monitor()
         self.emulator.stop()
         self.emulator = VirtualBoard.start(self._type, self._serial, deadline, self._options)
+
+    def port(self, transport: str) -> PortPlace | None:
+        """The emulated UART that the transport uses, as a pty."""
+        path = self.emulator.ports.get(transport)
+        return PortPlace(path) if path is not None else None
 
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """A virtual PPK2 before this emulator, started when first asked for; None where nothing models energy."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from harness.board.transports import TRANSPORTS
 from harness.board.validation import explain
 from harness.core.errors import BoardDescriptorError
 from harness.core.resources import data_dir
@@ -177,7 +178,8 @@ class CacheModel(_Record):
 class Emulator(_Record):
     """What stands in for the board. Only the virtual bench reads this.
 
-    `tcm` are ranges of tightly coupled data memory, in pairs as in `cacheable`; one bus access moves `bus_bytes`.
+    `tcm` are ranges of tightly coupled data memory, in pairs as in `cacheable`; one bus access moves `bus_bytes`;
+    `uarts` says which of the machine's UARTs, counted from 0, a transport uses.
     """
 
     machine: str
@@ -191,6 +193,7 @@ class Emulator(_Record):
     bus_bytes: Annotated[int, Field(gt=0, le=64)] = 4
     energy: EnergyTable | None = None
     supply: Supply | None = None
+    uarts: Mapping[Name, Annotated[int, Field(ge=0, le=7)]] = Field(default_factory=dict)
     events: Mapping[str, Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(default_factory=dict)
     options: Mapping[str, str | int] = Field(default_factory=dict)
 
@@ -288,6 +291,11 @@ def _problems(board: BoardType) -> list[str]:
     if board.clocks.default not in board.clocks.rates_hz:
         out.append("clocks: the default is not among rates_hz")
     out += [f"identity: {c.name} has bits outside its mask" for c in board.identity if c.value & ~c.mask]
+    out += [
+        f"transports: {name!r} is none of {', '.join(TRANSPORTS)}"
+        for name in board.transports
+        if name not in TRANSPORTS
+    ]
     emulated = board.source == "emulated"
     if emulated != (board.emulator is not None):
         out.append("emulator: is given exactly when source is emulated")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from harness.board.transports import TRANSPORTS
 from harness.plan.record import Plan
 
 Lifecycle = Literal["carry", "single"]
@@ -13,7 +14,6 @@ TimingScope = Literal["invoke_only", "restore_and_invoke"]
 FILE_NAME = "harness_build.h"
 LIFECYCLES: Mapping[str, int] = {"carry": 0, "single": 1}
 TIMING_SCOPES: Mapping[str, int] = {"invoke_only": 0, "restore_and_invoke": 1}
-TRANSPORTS: Mapping[str, int] = {"rtt": 0}
 
 
 def build_header(plan: Plan, build_id: str, lifecycle: Lifecycle, timing_scope: TimingScope) -> str:
@@ -27,7 +27,7 @@ def build_header(plan: Plan, build_id: str, lifecycle: Lifecycle, timing_scope: 
         f"#define HARNESS_CPU_CLOCK_HZ {plan.cpu_clock_hz}u",
         f"#define HARNESS_TIMING_SCOPE {TIMING_SCOPES[timing_scope]}",
         f"#define HARNESS_LIFECYCLE {LIFECYCLES[lifecycle]}",
-        f"#define HARNESS_TRANSPORT {TRANSPORTS[plan.settings['transport']]}",
+        f"#define HARNESS_TRANSPORT {TRANSPORTS[plan.settings['transport']].firmware}",
     ]
     return "\n".join([*lines, "#endif", ""])
 

@@ -72,13 +72,16 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class ElfFacts:
-    """What an image is made of. Symbols are in address order, without the Thumb bit."""
+    """What an image is made of. Symbols are in address order, without the Thumb bit.
+
+    `rtt_address` is None where the image's transport is another.
+    """
 
     entry: int
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     memory: Mapping[str, MemoryUse]
-    rtt_address: int
+    rtt_address: int | None
     build_id: str
     segments: tuple[tuple[int, bytes], ...] = field(repr=False)
 
@@ -147,11 +150,10 @@ def _read(path: Path, elf: Any, size: int, regions: tuple[Region, ...]) -> ElfFa
     symbols = tuple(sorted(_symbols(elf), key=lambda symbol: (symbol.address, symbol.name)))
     memory = _memory(path, sections, regions, elf)
     by_name = {symbol.name: symbol for symbol in symbols}
-    for needed in (RTT_SYMBOL, BUILD_ID_SYMBOL):
-        if needed not in by_name:
-            raise _broken(path, f"It has no symbol {needed}.")
-    rtt, build_id = by_name[RTT_SYMBOL], by_name[BUILD_ID_SYMBOL]
-    if not any(region.kind == "ram" and region.holds(rtt.address, rtt.size) for region in regions):
+    if BUILD_ID_SYMBOL not in by_name:
+        raise _broken(path, f"It has no symbol {BUILD_ID_SYMBOL}.")
+    rtt, build_id = by_name.get(RTT_SYMBOL), by_name[BUILD_ID_SYMBOL]
+    if rtt is not None and not any(region.kind == "ram" and region.holds(rtt.address, rtt.size) for region in regions):
         raise _broken(path, f"{RTT_SYMBOL} at {rtt.address:#x} is not in RAM.")
     text = _bytes_at(elf, build_id.address, build_id.size)
     return ElfFacts(
@@ -159,7 +161,7 @@ def _read(path: Path, elf: Any, size: int, regions: tuple[Region, ...]) -> ElfFa
         sections=sections,
         symbols=symbols,
         memory=memory,
-        rtt_address=rtt.address,
+        rtt_address=rtt.address if rtt is not None else None,
         build_id=text.rstrip(b"\0").decode("ascii", "replace"),
         segments=segments,
     )

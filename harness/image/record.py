@@ -86,8 +86,8 @@ class Build:
         return self.elf_file.sha256
 
     @property
-    def rtt_address(self) -> int:
-        """Address of the RTT control block."""
+    def rtt_address(self) -> int | None:
+        """Address of the RTT control block; None where the image's transport is another."""
         return self.elf_facts.rtt_address
 
     @property

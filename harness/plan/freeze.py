@@ -88,6 +88,12 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
                 f"Setting {name!r} is {values[name]!r}, which board type {board.name!r} does not have.",
                 why=did_you_mean(str(values[name]), known),
             )
+    if values["transport"] not in board.transports:
+        raise SettingsError(
+            f"Setting 'transport' is {values['transport']!r}, which board type {board.name!r} does not have.",
+            why=f"It has {', '.join(board.transports)}.",
+            todo="Choose one of these; docs/transports.md says when to use which.",
+        )
     size, region = values["arena-size"], board.region(board.arena_locations[values["arena-location"]])
     if size is not None and size > region.length:
         raise SettingsError(

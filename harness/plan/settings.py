@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from harness.board.transports import TRANSPORTS
 from harness.core import strict_yaml
 from harness.core.errors import SettingsError
 from harness.core.suggest import did_you_mean
@@ -66,7 +67,7 @@ _TABLE = (
     ),
     Setting("optimization", checks.choice("O0", "O1", "O2", "O3", "Os"), "O2", "optimisation level of all firmware"),
     Setting("compile-flags", checks.compile_flags, [], "further compiler flags of the form -f..., -m... or -D..."),
-    Setting("transport", checks.choice("rtt"), "rtt", "what carries bytes off the board"),
+    Setting("transport", checks.choice(*TRANSPORTS), "rtt", "what carries bytes off the board"),
     Setting("iterations", checks.integer(1, 100_000), 100, "measured inferences of each instrumented pass"),
     Setting("warmup", checks.integer(0, 10_000), 5, "inferences before each window and pass that are not measured"),
     Setting("aggregation", checks.choice("median", "mean", "trimmed"), "median", "how iterations become one figure"),

@@ -24,9 +24,10 @@ class Capability(StrEnum):
 
 
 class Transport(Protocol):
-    """Carries bytes off the target and back. Nothing here waits."""
+    """Carries bytes off the target and back. Nothing here waits. `events` are lines on what happened to the link."""
 
     name: str
+    events: list[str]
 
     def read(self, max_bytes: int = 65536) -> bytes:
         """Bytes that have come; empty when none have."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import HarnessError, ProbeError
+
+if TYPE_CHECKING:
+    from harness.core.deadline import Deadline
+    from harness.probe.transports import Link
 
 BUFFER_BYTES = 65536
 
@@ -24,6 +28,7 @@ class RttTransport:
         self, dll: Any, address: int, failed: Callable[[str], HarnessError], *, up: int = 0, down: int = 0
     ) -> None:
         self.address = address
+        self.events: list[str] = []
         self._dll = dll
         self._failed = failed
         self._up = up
@@ -62,3 +67,19 @@ class RttTransport:
     def _check_open(self, action: str) -> None:
         if not self._open:
             raise ProbeError(f"{action} RTT after it was closed.", todo="Open it again through the probe.")
+
+
+def boot(link: Link, deadline: Deadline) -> RttTransport:
+    """Reset, make any earlier control block unreadable, run, open the new one."""
+    return link.probe.boot_rtt(control_block(link), deadline)
+
+
+def control_block(link: Link) -> int:
+    """Address of the image's control block; `ProbeError` when it has none."""
+    if link.rtt_address is None:
+        raise ProbeError(
+            f"The image on {link.where} has no RTT control block.",
+            why="It was built for another transport.",
+            todo="Build it with --transport rtt.",
+        )
+    return link.rtt_address

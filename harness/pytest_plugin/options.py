@@ -49,6 +49,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("base", "text", "directory or git ref of the firmware to compare with, in pairs of runs", "REF|PATH"),
     Option("seed", "text", "seed of the order in pairs of runs (default: drawn)", "N"),
     Option("out", "text", "directory for bundles (default: hil-results)", "DIR"),
+    Option("transport", "text", "what carries bytes off the boards, whatever the tests' settings say", "NAME"),
     Option("deadline", "list", "set the deadline of one phase (repeatable)", "PHASE=SECONDS"),
     Option("strict", "flag", "a test without a matching board is an error, not a skip"),
     Option("keep", "flag", "keep build directories beside the bundles"),

@@ -20,7 +20,7 @@ def judge_trees(request: pytest.FixtureRequest, profile: Path) -> PairedOutcome:
     """Build the base, measure it against the test's image in pairs, and judge."""
     from harness.judge.paired import run_paired
     from harness.judge.profile import ComparisonProfile
-    from harness.pytest_plugin.session import _deadlines, _unique, faults, item_of, out_dir
+    from harness.pytest_plugin.session import _deadlines, _unique, asked_settings, faults, item_of, out_dir
     from harness.runner.trees import build_tree, tree_of
 
     item = item_of(request)
@@ -30,7 +30,7 @@ def judge_trees(request: pytest.FixtureRequest, profile: Path) -> PairedOutcome:
     limits = _deadlines(request.config)
     parent = request.getfixturevalue("tmp_path_factory").mktemp("hil-base")
     assert mark.model is not None
-    settings = {**mark.plan_settings(), "board": image.plan.board}
+    settings = {**asked_settings(request), "board": image.plan.board}
     with faults(request):
         with tree_of(get_option(request.config, "base"), Path(request.config.rootpath)) as tree:
             base = build_tree(tree, mark.model, settings, parent / "build", seconds=limits["build"])

@@ -87,7 +87,14 @@ def freeze_plan(request: pytest.FixtureRequest, board: str, *, for_baseline: boo
     if mark.model is None:
         raise pytest.UsageError(f"{item.nodeid}: the hil marker names no model.")
     with faults(request):
-        return freeze(mark.model, board=board, **mark.plan_settings(for_baseline=for_baseline))
+        return freeze(mark.model, board=board, **asked_settings(request, for_baseline=for_baseline))
+
+
+def asked_settings(request: pytest.FixtureRequest, *, for_baseline: bool = False) -> dict[str, Any]:
+    """The marker's settings, with what the command line puts in their place."""
+    settings = mark_of(item_of(request)).plan_settings(for_baseline=for_baseline)
+    transport = get_option(request.config, "transport")
+    return {**settings, "transport": transport} if transport is not None else settings
 
 
 def build_image(request: pytest.FixtureRequest, plan: Plan) -> Build:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.capture.conversation import capture
 from harness.capture.disturb import disturbed
 from harness.capture.request import CaptureDeadlines, CaptureRequest, ExpectedImage, WindowRequest
 from harness.core.deadline import Deadline
+from harness.core.errors import HarnessError
+from harness.probe import transports
+from harness.probe.transports import Link
 from harness.runner.board import silent
 from harness.runner.inputs import ZEROS, Given, Source, tensor_cases
 
 if TYPE_CHECKING:
     from harness.capture.record import Capture
     from harness.image.record import Build
+    from harness.probe.base import Transport
     from harness.runner.board import FlashedBoard
     from harness.runner.deadlines import Deadlines
 
@@ -89,19 +94,35 @@ def measure(
         CaptureError: what it sent is not a complete, consistent capture, or did not come in time.
         ProbeError: the link was lost.
     """
-    boot = Deadline(deadlines["boot"], "the firmware to start", ready.name)
-    transport = ready.probe.boot_rtt(ready.build.rtt_address, boot)
-    log(f"{ready.name}: booted")
-    result = capture(
-        transport,
-        expected_image(ready.build),
-        request,
-        CaptureDeadlines.of(deadlines.seconds),
-        watch=ready.probe.check_target,
-        progress=log,
-        where=ready.name,
-        tap=tap,
-    )
+    transport = boot(ready, deadlines)
+    log(f"{ready.name}: booted, {transport.name}")
+    try:
+        result = capture(
+            transport,
+            expected_image(ready.build),
+            request,
+            CaptureDeadlines.of(deadlines.seconds),
+            watch=ready.probe.check_target,
+            progress=log,
+            where=ready.name,
+            tap=tap,
+        )
+    except HarnessError as error:
+        error.context["events"] = [*error.context.get("events", ()), *transport.events]
+        raise
+    finally:
+        transport.close()
     ready.probe.halt(Deadline(deadlines["release"], "the core to halt", ready.name))
+    result = replace(result, events=(*result.events, *transport.events))
     noise = ready.lease.noise
     return disturbed(result, noise.boot()) if noise is not None else result
+
+
+def boot(ready: FlashedBoard, deadlines: Deadlines) -> Transport:
+    """Boot a flashed board over the transport that its image was built for. Raises like `measure`."""
+    plan = ready.build.plan
+    name = str(plan.settings["transport"])
+    deadline = Deadline(deadlines["boot"], "the firmware to start", ready.name)
+    port = ready.lease.port(name)
+    link = Link(ready.probe, ready.name, ready.build.rtt_address, port, plan.cpu_clock_hz)
+    return transports.boot(name, link, deadline)

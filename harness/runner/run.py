@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from harness.bench.provider import BoardLease
     from harness.capture.record import Capture
     from harness.image.record import Build
+    from harness.plan.record import Plan
     from harness.results.bundle import BundleContent
     from harness.results.facts import MeasuredResult
     from harness.results.types import RunEvaluation
@@ -256,7 +257,7 @@ class _Run:
             self.build.plan,
             held.board_type,
             outputs_check=outputs,
-            bench=bench_facts(held),
+            bench=bench_facts(held, self.build.plan),
             zero_inputs=not any(map(any, self.timed.cases[0])),
             extra_files=self._inputs_record(),
         )
@@ -300,7 +301,9 @@ class _Run:
 
         content = assemble_failed(
             error,
-            context=context_from_records(self.build, self.build.plan, held.board_type, bench=bench_facts(held)),
+            context=context_from_records(
+                self.build, self.build.plan, held.board_type, bench=bench_facts(held, self.build.plan)
+            ),
             log=str(error.context.get("log", "")),
             raw=raw,
             events=tuple(error.context.get("events", ())),
@@ -334,8 +337,8 @@ def _inputs_summary(timed: Given, inferences: Given) -> dict[str, Any]:
     return {"timed": timed.to_dict(), "outputs": inferences.to_dict()}
 
 
-def bench_facts(held: BoardLease) -> dict[str, Any]:
+def bench_facts(held: BoardLease, plan: Plan) -> dict[str, Any]:
     """What a bundle says of the lease."""
-    info = held.info
-    facts = {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": info.transport}
+    info, transport = held.info, plan.settings["transport"]
+    facts = {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": transport}
     return facts if held.noise is None else {**facts, "noise": held.noise.text}

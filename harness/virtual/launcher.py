@@ -82,6 +82,8 @@ class VirtualBoard:
         self._where = where
         self._process = process
         self._stopped = False
+        self.ports: dict[str, str] = {}
+        """Ptys of the board's UARTs by transport."""
 
     @classmethod
     def start(
@@ -152,6 +154,7 @@ class VirtualBoard:
                 self._where.directory / "pages",
                 "".join(f"{name}={address:#x}\n" for name, address in pages.items() if address is not None),
             )
+            self.ports = qmp.ptys()
             regions = [
                 f"{part.kind},{part.origin:#x},{part.length:#x},{_contiguous(qmp, part.origin, part.length):#x}"
                 for part in emulator.qemu_memory
@@ -172,6 +175,7 @@ class VirtualBoard:
                 "lock": str(self._where.directory / "probe.lock"),
                 "memory": options.memory,
                 "region": regions,
+                "port": [f"{name},{path}" for name, path in self.ports.items()],
                 "fault": [options.fault.entry()] if options.fault else [],
                 "known": [name for name in options.known_devices if name != self.board.jlink.device],
             },
@@ -265,7 +269,7 @@ def _command(
         return f"unix:path={_option(where.directory / name)},server=on,wait=off"
 
     command = [str(program), "-M", emulator.machine, "-S", "-accel", "tcg", "-no-user-config", "-nodefaults"]
-    command += ["-display", "none", "-monitor", "none", "-serial", "null"]
+    command += ["-display", "none", "-monitor", "none", *_uarts(emulator)]
     # The order matters: the sockets exist from the first to the last once the last one does.
     command += ["-qtest", socket("qtest"), "-qtest-log", os.devnull, "-gdb", socket("gdb")]
     command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
@@ -274,6 +278,16 @@ def _command(
     if found is not None and found.interface is not None:
         command += _plugin(board, where, found.interface)
     return command
+
+
+def _uarts(emulator: Emulator) -> list[str]:
+    """A pty for each UART that a transport uses; the others lead nowhere."""
+    used = {index: name for name, index in emulator.uarts.items()}
+    options: list[str] = []
+    for index in range(max(used, default=0) + 1):
+        name = used.get(index)
+        options += ["-chardev", f"pty,id={name}", "-serial", f"chardev:{name}"] if name else ["-serial", "null"]
+    return options
 
 
 def _plugin(board: BoardType, where: Places, interface: int) -> list[str]:

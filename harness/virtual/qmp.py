@@ -70,6 +70,11 @@ class QmpClient:
                 raise TargetError(f"The emulator refused {command}.", why=str(answer["error"].get("desc", "")))
             return answer.get("return")
 
+    def ptys(self) -> dict[str, str]:
+        """Paths of the character devices that are ptys, by label."""
+        found = ((str(item["label"]), str(item["filename"])) for item in self.execute("query-chardev"))
+        return {label: name.partition("pty:")[2] for label, name in found if "pty:" in name}
+
     def host_address(self, address: int) -> int | None:
         """Where guest physical memory lies in the emulator's own memory; None when it cannot be told."""
         text = str(self.execute("human-monitor-command", **{"command-line": f"gpa2hva {address:#x}"}))

@@ -6,6 +6,9 @@
 /* Small, so that a few iterations already need several segments. */
 #define BOARD_SAMPLE_WORDS 256u
 
+/* Standard input and output. */
+extern const struct hal_transport hal_pipe;
+
 /* Report a made-up fault and stop. */
 void hal_test_fault(void);
 

@@ -35,9 +35,9 @@ static uint64_t observed;
 /* An engine under test adds what it did; the observer sees it. */
 uint32_t hal_host_work;
 
-void hal_transport_init(void) {}
+static void pipe_init(void) {}
 
-void hal_transport_write(const void *data, uint32_t bytes) {
+static void pipe_write(const void *data, uint32_t bytes) {
     const uint8_t *source = data;
 
     while (bytes != 0u) {
@@ -54,7 +54,7 @@ void hal_transport_write(const void *data, uint32_t bytes) {
     }
 }
 
-uint32_t hal_transport_read(void *data, uint32_t max_bytes) {
+static uint32_t pipe_read(void *data, uint32_t max_bytes) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     ssize_t count;
 
@@ -68,7 +68,9 @@ uint32_t hal_transport_read(void *data, uint32_t max_bytes) {
     return (uint32_t)count;
 }
 
-void hal_transport_drain(void) {}
+static void pipe_drain(void) {}
+
+const hal_transport_t hal_pipe = {pipe_init, pipe_write, pipe_read, pipe_drain};
 
 hal_cycle_state_t hal_cycles_init(void) {
     cycles_on = true;

@@ -11,5 +11,9 @@
 #ifndef HARNESS_LIFECYCLE
 #define HARNESS_LIFECYCLE 0
 #endif
-#define HARNESS_TRANSPORT 0
+#if !defined(HARNESS_TRANSPORT) && defined(BOARD_CORTEX_M)
+#define HARNESS_TRANSPORT hal_rtt
+#elif !defined(HARNESS_TRANSPORT)
+#define HARNESS_TRANSPORT hal_pipe
+#endif
 #endif
