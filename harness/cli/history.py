@@ -48,6 +48,7 @@ def trend(
     place: Path = typer.Option(DEFAULT, "--index", help="Directory of the index."),
     board: str = typer.Option("", "--board", help="Only this board type."),
     store: Path | None = typer.Option(None, "--store", help="Baseline store: an approved step begins a new history."),
+    last: int = typer.Option(1000, "--last", min=10, help="How many runs of each history to look at, the youngest."),
     json_: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Show where a metric's level changed, for each board type, model and engine; each at 1 % by a permutation test."""
@@ -59,8 +60,9 @@ def trend(
     keys = "board, model, engine, engine_config, source, noise"
     rows = HistoryIndex(place).query(
         f"SELECT {keys}, timestamp, run_id, value FROM runs WHERE metric = ? AND (? = '' OR board = ?) "
+        f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY timestamp DESC, run_id DESC) <= ? "
         f"ORDER BY {keys}, timestamp, run_id",
-        (metric, board, board),
+        (metric, board, board, last),
     )
     approvals = BaselineStore(store).approvals() if store is not None else ()
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}

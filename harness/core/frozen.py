@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+_LEAVES = (str, int, float, type(None))
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 """The default of every mapping field: empty and read-only."""
 
 
 def freeze(value: Any) -> Any:
     """A read-only copy of JSON-like data: mappings as views over private copies, sequences as tuples."""
+    if isinstance(value, _LEAVES):
+        return value
     if isinstance(value, Mapping):
         return MappingProxyType({key: freeze(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
@@ -21,6 +24,8 @@ def freeze(value: Any) -> Any:
 
 def thaw(value: Any) -> Any:
     """Plain dictionaries and lists again, ready for JSON."""
+    if isinstance(value, _LEAVES):
+        return value
     if isinstance(value, Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

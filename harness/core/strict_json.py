@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from json.encoder import encode_basestring, encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.core.errors import EvidenceError
 
 MAX_BYTES = 256 * 1024 * 1024
+_WORDS = {None: "null", True: "true", False: "false"}
+_QUOTES: tuple[Callable[[str], str], ...] = (encode_basestring, encode_basestring_ascii)
 
 
 class StrictJsonError(EvidenceError):
@@ -80,9 +84,52 @@ def pretty(value: Any) -> str:
 
     Text that UTF-8 cannot hold, such as a file name in another encoding, makes all of it ASCII with escapes.
     """
-    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = _laid_out(value, encode_basestring)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, sort_keys=True, indent=2, allow_nan=False) + "\n"
+        return _laid_out(value, encode_basestring_ascii)
     return text
+
+
+def is_pretty(raw: bytes, value: Any) -> bool:
+    """Whether bytes are the form `pretty` gives a value, with text as it is or in escapes."""
+    return raw in (_laid_out(value, quote).encode("utf-8", "replace") for quote in _QUOTES)
+
+
+def _laid_out(value: Any, quote: Callable[[str], str]) -> str:
+    # The encoder of the standard library that indents is written in Python and takes three times as long.
+    parts: list[str] = []
+    _lay_out(value, quote, "\n", parts.append)
+    parts.append("\n")
+    return "".join(parts)
+
+
+def _lay_out(value: Any, quote: Callable[[str], str], line: str, put: Callable[[str], None]) -> None:
+    if type(value) is str:
+        put(quote(value))
+    elif type(value) is int:
+        put(int.__repr__(value))
+    elif value is None or value is True or value is False:
+        put(_WORDS[value])
+    elif type(value) is dict and value and all(type(key) is str for key in value):
+        inner = line + "  "
+        opening = "{" + inner
+        for key, item in sorted(value.items()):
+            put(opening + quote(key) + ": ")
+            _lay_out(item, quote, inner, put)
+            opening = "," + inner
+        put(line + "}")
+    elif type(value) in (list, tuple) and value:
+        inner = line + "  "
+        opening = "[" + inner
+        for item in value:
+            put(opening)
+            _lay_out(item, quote, inner, put)
+            opening = "," + inner
+        put(line + "]")
+    else:
+        text = json.dumps(
+            value, sort_keys=True, indent=2, ensure_ascii=quote is encode_basestring_ascii, allow_nan=False
+        )
+        put(text.replace("\n", line))

@@ -1,13 +1,13 @@
 """An index of many bundles: one row a metric and run, as Parquet, through DuckDB (extra `sql`).
 
     index/
-      parts/<time>-<pid>-<random>.parquet   a batch of one process; single runs are .ndjson until compacted
-      merged/<time>-<random>.parquet        what compaction made of them
-      current.json                          which merged files count, and which parts they have absorbed
-      lock                                  held while compacting
+      parts/<time>-<pid>-<random>.ndjson   what one process added (`history_parts`)
+      merged/<time>-<random>.parquet       what compaction made of closed parts
+      current.json                         which merged files count, and which parts they have absorbed
+      lock                                 held while compacting
 
-A file appears in one step and is never changed. A reader takes what `current.json` names and every part that it does
-not; so it sees each row once, whether a compaction is under way, was killed, or never ran.
+A merged file appears in one step and is never changed. A reader takes what `current.json` names and every part that it
+does not; so it sees each row once, whether a compaction is under way, was killed, or never ran.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import EvidenceError, ToolMissingError, UsageError
 from harness.core.files import atomic_write
+from harness.judge.history_parts import SUFFIX, PartWriter, is_closed, whole_batches
 from harness.judge.metrics import METRICS, repeatability
 from harness.judge.numbers import to_float
 from harness.results.dimensions import nested
@@ -41,7 +42,7 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of the table `runs` and their types."""
 COMPACT_AT = 256
-"""Parts after which an append tries to compact."""
+"""Parts after which a process that begins another tries to compact."""
 _MERGED_AT = 16
 _TRIES = 20
 Row = Mapping[str, Any]
@@ -86,21 +87,18 @@ class HistoryIndex:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        self._writer = PartWriter(self.path / "parts")
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add rows as one file; compacts when many have gathered and nobody else does."""
+        """Add rows, all or none of them; compacts when much has gathered and nobody else does."""
         if not rows:
             return
-        parts = self.path / "parts"
-        parts.mkdir(parents=True, exist_ok=True)
-        stem = f"{time.time_ns()}-{os.getpid()}-{secrets.token_hex(4)}"
         lines = "".join(json.dumps({name: row.get(name) for name in COLUMNS}) + "\n" for row in rows)
-        temp = parts / f".{stem}"
-        temp.write_text(lines, "utf-8")
-        temp.rename(parts / f"{stem}.ndjson")
-        # Listing a directory costs more than a file; one append in eight looks.
-        if secrets.randbelow(8) == 0 and sum(1 for _ in self._parts()) >= COMPACT_AT:
-            self.compact(wait=False)
+        begun, closed = self._writer.add(lines.encode())
+        if closed or (begun and sum(1 for _ in self._parts()) >= COMPACT_AT):
+            # The rows are safe already; without DuckDB they wait for somebody who has it.
+            with suppress(ToolMissingError):
+                self.compact(wait=False)
 
     def index(self, bundles: Iterable[Path], *, batch: int = 500) -> tuple[int, list[str]]:
         """Add bundles that are not in the index; returns how many, and why others were left out."""
@@ -130,6 +128,8 @@ class HistoryIndex:
         """Merge parts into one file; False when somebody else is doing so and `wait` is false."""
         from filelock import FileLock, Timeout
 
+        _duckdb()
+        self._writer.close()
         if not (self.path / "parts").is_dir():
             return True
         try:
@@ -145,19 +145,19 @@ class HistoryIndex:
         # What an interrupted compaction left behind has been absorbed already.
         for name in absorbed:
             (self.path / "parts" / name).unlink(missing_ok=True)
-        fresh = [path for path in self._parts() if path.name not in absorbed]
-        merged = [self.path / "merged" / name for name in current["merged"]]
-        inputs = [*fresh, *(merged if len(merged) >= _MERGED_AT else [])]
+        fresh = [path for path in self._parts() if path.name not in absorbed and is_closed(path)]
         if not fresh:
             return
-        kept = [] if len(merged) >= _MERGED_AT else current["merged"]
+        merged = [self.path / "merged" / name for name in current["merged"]]
+        again = _worth_merging(merged)
         (self.path / "merged").mkdir(exist_ok=True)
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.parquet"
         temp = self.path / "merged" / f".{name}"
-        with _connect() as connection, _gathered(inputs) as files:
+        with _connect() as connection, _gathered([*fresh, *again]) as files:
             rows = f"SELECT * FROM ({_union(files)}) ORDER BY metric, board, timestamp"
             connection.execute(f"COPY ({rows}) TO '{_quoted(temp)}' (FORMAT PARQUET)")
         temp.rename(self.path / "merged" / name)
+        kept = [path.name for path in merged if path not in again]
         state = {"merged": [*kept, name], "absorbed": [path.name for path in fresh]}
         atomic_write(self.path / "current.json", json.dumps(state))
         for path in fresh:
@@ -215,7 +215,7 @@ class HistoryIndex:
             ) from None
 
     def _parts(self) -> Iterator[Path]:
-        return self._all("parts", ".ndjson")
+        return self._all("parts", SUFFIX)
 
     def _all(self, folder: str, suffix: str) -> Iterator[Path]:
         place = self.path / folder
@@ -252,15 +252,31 @@ def _connect() -> duckdb.DuckDBPyConnection:
 def _gathered(files: Sequence[Path]) -> Iterator[list[Path]]:
     """The same files with all small ones gathered in one: DuckDB takes milliseconds to open each."""
     whole = [path for path in files if path.suffix == ".parquet"]
-    lines = [path for path in files if path.suffix == ".ndjson"]
+    lines = [path for path in files if path.suffix == SUFFIX]
     if not lines:
         yield whole
         return
-    with tempfile.NamedTemporaryFile(suffix=".ndjson") as file:
+    with tempfile.NamedTemporaryFile(suffix=SUFFIX) as file:
         for path in lines:
-            file.write(path.read_bytes())
+            file.write(whole_batches(path))
         file.flush()
         yield [*whole, Path(file.name)]
+
+
+def _worth_merging(merged: Sequence[Path]) -> list[Path]:
+    """Old merged files that a compaction takes in again once there are many: all but those larger than the rest."""
+    if len(merged) < _MERGED_AT:
+        return []
+    sized = sorted(merged, key=lambda path: path.stat().st_size)
+    total = 0
+    chosen: list[Path] = []
+    for path in sized:
+        size = path.stat().st_size
+        if chosen and size > total:
+            break
+        total += size
+        chosen.append(path)
+    return chosen
 
 
 def _quoted(path: Path) -> str:
@@ -269,7 +285,7 @@ def _quoted(path: Path) -> str:
 
 def _union(files: Sequence[Path]) -> str:
     parquet = [path for path in files if path.suffix == ".parquet"]
-    lines = [path for path in files if path.suffix == ".ndjson"]
+    lines = [path for path in files if path.suffix == SUFFIX]
     sources = []
     if parquet:
         names = ", ".join(f"'{_quoted(path)}'" for path in parquet)

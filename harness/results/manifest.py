@@ -270,10 +270,17 @@ class ResultManifest:
             raise _bad("The manifest does not declare the core artifacts " + ", ".join(missing) + ".", missing=missing)
 
 
+def resolved(root: Path, text: str) -> Path:
+    """A path below a resolved directory with symbolic links followed, as `Path.resolve` has it but sooner."""
+    path = root / text
+    plain = "/" not in text and text not in ("", ".", "..") and not path.is_symlink()
+    return path if plain else path.resolve()
+
+
 def artifact_path(root: Path, artifact: ResultArtifact) -> Path:
     """Where an artifact lies, symbolic links followed; `EvidenceError` when missing or outside the bundle."""
     try:
-        path = (root / artifact.path).resolve()
+        path = resolved(root, artifact.path)
     except (OSError, ValueError, RuntimeError):
         raise _bad(f"Result artifact path cannot be resolved: {artifact.path!r}.", artifact=artifact.path) from None
     if not path.is_relative_to(root):
@@ -298,11 +305,13 @@ def check_artifact(root: Path, artifact: ResultArtifact) -> None:
 
 def manifest_digest(data: Mapping[str, Any]) -> str:
     """Hash of a whole manifest but for the place where this hash is kept (`extensions.harness.manifest_hash`)."""
-    plain = thaw(data)
-    own = plain.get("extensions", {}).get("harness")
-    if isinstance(own, dict):
-        own.pop("manifest_hash", None)
-    return semantic_hash("manifest", plain)
+    plain = dict(data)
+    extensions = plain.get("extensions", {})
+    own = extensions.get("harness")
+    if isinstance(own, Mapping):
+        bare = {key: value for key, value in own.items() if key != "manifest_hash"}
+        plain["extensions"] = {**extensions, "harness": bare}
+    return semantic_hash("manifest", thaw(plain))
 
 
 def sealed(data: dict[str, Any]) -> dict[str, Any]:

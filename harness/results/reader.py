@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.core.hashing import sha256_file
-from harness.core.strict_json import StrictJsonError, pretty
+from harness.core.strict_json import StrictJsonError, is_pretty
 from harness.core.strict_json import loads as load_strict
 from harness.results.consistency import check_derived, check_identities, check_metadata, check_summary
 from harness.results.errors import BundleError
@@ -28,6 +28,7 @@ from harness.results.manifest import (
     RunStatus,
     artifact_path,
     manifest_digest,
+    resolved,
 )
 
 INCOMPLETE_MARKER = ".result-publication-incomplete"
@@ -185,8 +186,7 @@ def _check_manifest(manifest: ResultManifest, data: dict[str, Any], raw: bytes, 
     own = manifest.extensions.get(PRODUCER)
     if manifest.hpx_version.startswith(f"{PRODUCER}/"):
         stated = own.get("manifest_hash") if isinstance(own, Mapping) else None
-        ascii_form = (json.dumps(data, sort_keys=True, indent=2) + "\n").encode()
-        if stated != manifest_digest(data) or raw not in (pretty(data).encode(), ascii_form):
+        if stated != manifest_digest(data) or not is_pretty(raw, data):
             raise BundleError(
                 "artifact_changed",
                 f"{MANIFEST_NAME} was changed after it was written.",
@@ -205,7 +205,7 @@ def _check_paths(manifest: ResultManifest, root: Path) -> None:
         drive = len(text) > 1 and text[1] == ":"
         if "\\" in text or "\0" in text or drive or pure.is_absolute() or ".." in pure.parts or str(pure) != text:
             raise BundleError("invalid_path", f"Artifact path {text!r} is not canonical.", artifact=text)
-        place = (root / text).resolve()
+        place = resolved(root, text)
         if place in seen:
             raise BundleError("duplicate_artifact", f"Artifact {text} is declared twice.", artifact=text)
         seen.add(place)

@@ -1,15 +1,20 @@
 """Flat histories, and the speed and safety of the index.
 
-python -m tests.campaigns histories [flat|index|appends|all] [SEED]
+python -m tests.campaigns histories [flat|index|appends|killed|all] [SEED]
 """
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +23,23 @@ from harness.judge.trends import change_points
 
 ROOT = Path(__file__).resolve().parents[2]
 _WRITER = """
+import random, sys
+from harness.judge.history_index import HistoryIndex
+index, name = HistoryIndex(sys.argv[1]), sys.argv[2]
+for number in range(int(sys.argv[3])):
+    index.append([{
+        "run_id": f"{name}-{number}", "timestamp": f"2026-01-01T00:00:{number:06}Z", "board": "b" + name,
+        "metric": "clean.us", "value": random.gauss(100, 1),
+    }])
+    if len(sys.argv) > 4:
+        print(f"{name}-{number}", flush=True)
+"""
+_COMPACTOR = """
 import sys
 from harness.judge.history_index import HistoryIndex
-index = HistoryIndex(sys.argv[1])
-for number in range(int(sys.argv[3])):
-    stamp = f"2026-01-01T00:00:{number:06}Z"
-    name = f"{sys.argv[2]}-{number}"
-    index.append([{"run_id": name, "timestamp": stamp, "board": "b" + sys.argv[2], "metric": "clean.us", "value": 1.0}])
+print("ready", flush=True)
+while True:
+    HistoryIndex(sys.argv[1]).compact()
 """
 
 
@@ -58,10 +73,7 @@ def appends(count: int = 100_000, writers: int = 8) -> bool:
     """So many single appends lose nothing, and a trend is read in under a second, compaction included."""
     with tempfile.TemporaryDirectory(prefix="hil-appends-") as name:
         start = time.monotonic()
-        running = [
-            subprocess.Popen([sys.executable, "-c", _WRITER, name, str(n), str(count // writers)], cwd=ROOT)
-            for n in range(writers)
-        ]
+        running = [_process(_WRITER, name, n, count // writers) for n in range(writers)]
         try:
             failed = [process.wait() for process in running if process.wait()]
         finally:
@@ -74,9 +86,59 @@ def appends(count: int = 100_000, writers: int = 8) -> bool:
         rows = history.query("SELECT value FROM runs WHERE metric = 'clean.us' AND board = 'b3' ORDER BY timestamp")
         seconds = time.monotonic() - start
         total = history.query("SELECT count(*), count(DISTINCT run_id) FROM runs")[0]
+        start = time.monotonic()
+        command = ["history", "trend", "clean.us", "--index", name, "--json"]
+        told = subprocess.run(
+            [sys.executable, "-m", "harness.cli", *command], cwd=ROOT, check=True, capture_output=True
+        ).stdout
+        process_seconds = time.monotonic() - start
     print(f"appends: {total} rows of {count} in {written:.0f} s; compaction and trend of {len(rows)} runs in "
-          f"{seconds:.2f} s (limit 1 s)", flush=True)  # fmt: skip
+          f"{seconds:.2f} s (limit 1 s); as a process, with change points of {len(json.loads(told)['histories'])} "
+          f"histories, {process_seconds:.2f} s", flush=True)  # fmt: skip
     return not failed and total == (count, count) and seconds < 1
+
+
+def _process(code: str, *arguments: object, **more: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], cwd=ROOT, **more)
+
+
+def killed(seed: int, moments: int = 20) -> bool:
+    """What a writer acknowledged is there once, whenever writers and compactions are ended by `kill -9`."""
+    rng = random.Random(seed)
+    faults = seen = 0
+    for _ in range(moments):
+        with tempfile.TemporaryDirectory(prefix="hil-killed-") as name:
+            writers = [_process(_WRITER, name, n, 10**6, "tell", stdout=subprocess.PIPE) for n in range(2)]
+            compactor = _process(_COMPACTOR, name, stdout=subprocess.PIPE)
+            assert compactor.stdout is not None and all(writer.stdout is not None for writer in writers)
+            compactor.stdout.readline()
+            told: list[bytes] = []
+            for process in writers:
+                # Pipes hold 64 KiB; a writer that nobody reads would stand still.
+                told += [process.stdout.readline() for _ in range(rng.randrange(1, 1500))]  # type: ignore[union-attr]
+            for process in rng.sample([*writers, compactor], 3):
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+            for process in writers:
+                told += process.stdout.read().splitlines()  # type: ignore[union-attr]
+            # The last line of a pipe may be cut; it counts only when whole.
+            acknowledged = {line.decode().strip() for line in told if b"-" in line}
+            history = HistoryIndex(name)
+            before = [row[0] for row in history.query("SELECT run_id FROM runs")]
+            history.compact()
+            after = [row[0] for row in history.query("SELECT run_id FROM runs")]
+            left = [path.name for path in (Path(name) / "parts").glob("*.ndjson")]
+        missing = {run for run in acknowledged if run not in set(after) and not _cut(run, after)}
+        good = sorted(before) == sorted(after) and len(after) == len(set(after)) and not missing and not left
+        faults += not good
+        seen += len(acknowledged)
+    print(f"killed, seed {seed}: {moments} moments, {seen} acknowledged rows, {faults} with faults", flush=True)
+    return not faults
+
+
+def _cut(run: str, stored: list[str]) -> bool:
+    """Whether a line is the beginning of the one that its writer was killed in."""
+    return any(name.startswith(run) for name in stored)
 
 
 def main(arguments: list[str]) -> int:
@@ -90,4 +152,6 @@ def main(arguments: list[str]) -> int:
         good &= index()
     if part in ("appends", "all"):
         good &= appends()
+    if part in ("killed", "all"):
+        good &= killed(seed)
     return 0 if good else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.core.hashing import is_semantic_hash, semantic_hash, tree_digest
 from harness.core.paths import PathEscapeError, check_relative, resolve_inside
-from harness.core.strict_json import StrictJsonError, canonical, load, loads, pretty
+from harness.core.strict_json import StrictJsonError, canonical, is_pretty, load, loads, pretty
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -23,6 +24,14 @@ json_values = st.recursive(
 def test_round_trip(value: object) -> None:
     assert loads(canonical(value)) == value
     assert loads(pretty(value).encode()) == value
+
+
+@given(json_values)
+def test_the_pretty_form_is_that_of_the_standard_library(value: object) -> None:
+    assert pretty(value) == json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+    escaped = json.dumps(value, sort_keys=True, indent=2) + "\n"
+    assert is_pretty(pretty(value).encode(), value) and is_pretty(escaped.encode(), value)
+    assert not is_pretty(pretty(value).encode() + b"\n", value)
 
 
 def test_text_that_utf8_cannot_hold_is_escaped() -> None:

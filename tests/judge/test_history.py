@@ -91,6 +91,60 @@ def test_a_compaction_killed_at_any_point_loses_and_doubles_nothing(
     assert not list((tmp_path / "parts").iterdir())
 
 
+def test_a_batch_that_was_cut_short_is_not_there(tmp_path: Path) -> None:
+    index = HistoryIndex(tmp_path)
+    index.append([row(1), row(2)])
+    (part,) = (tmp_path / "parts").iterdir()
+    whole = part.read_bytes()
+    index.append([row(3), row(4)])
+    both = part.read_bytes()
+    for end in (len(whole) + 5, both.index(b"\n", len(whole)) + 1, len(both) - 1):
+        part.write_bytes(both[:end])
+        assert count(index) == (2, 2)
+    assert index.compact() and count(index) == (2, 2)
+
+
+def test_a_file_that_its_process_may_still_add_to_is_left_alone(tmp_path: Path) -> None:
+    first, second = HistoryIndex(tmp_path), HistoryIndex(tmp_path)
+    first.append([row(1)])
+    assert second.compact() and count(second) == (1, 1)
+    first.append([row(2)])
+    assert len(list((tmp_path / "parts").iterdir())) == 1 and count(second) == (2, 2)
+    del first
+    assert second.compact() and count(second) == (2, 2)
+    assert not list((tmp_path / "parts").iterdir())
+
+
+def test_what_a_full_disk_refused_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = HistoryIndex(tmp_path)
+    index.append([row(1)])
+    real = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        real(fd, bytes(data)[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        index.append([row(2)])
+    monkeypatch.setattr(os, "write", real)
+    index.append([row(3)])
+    assert count(index) == (2, 2)
+
+
+def test_large_files_are_closed_and_small_merged_ones_taken_in_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import harness.judge.history_parts as parts
+
+    monkeypatch.setattr(parts, "ROTATE_BYTES", 1)
+    index = HistoryIndex(tmp_path)
+    for number in range(40):
+        index.append([row(number)])
+    assert not list((tmp_path / "parts").iterdir())
+    assert count(index) == (40, 40) and len(list((tmp_path / "merged").iterdir())) <= 17
+
+
 def test_processes_append_and_are_killed_while_others_compact(tmp_path: Path) -> None:
     code = (
         "import sys; from harness.judge.history_index import HistoryIndex\n"
@@ -138,6 +192,9 @@ def test_change_points_are_found_where_they_are() -> None:
         first.p <= 0.01 and first.before == pytest.approx(100, abs=0.5) and first.after == pytest.approx(103, abs=0.5)
     )
     assert change_points(values.tolist(), cuts=[60, 100]) == ()
+    bump = np.concatenate([rng.normal(100, 1, 90), rng.normal(103, 1, 20), rng.normal(100, 1, 90)])
+    up, down = change_points(bump.tolist())
+    assert abs(up.index - 90) <= 3 and abs(down.index - 110) <= 3, "a rise that went away again"
     assert change_points([5.0] * 100) == () and change_points([1.0, 2.0]) == ()
     exact = change_points([5.0] * 10 + [6.0] * 10)
     assert [(point.index, point.before, point.after) for point in exact] == [(10, 5.0, 6.0)]
