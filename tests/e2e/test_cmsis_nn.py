@@ -17,7 +17,7 @@ from harness.plan.freeze import freeze
 from harness.runner.run import RunOutcome, run
 from tests.e2e.conftest import BOARDS, DIGITS, ROOT
 from tests.engines import cases
-from tests.engines.cases import Batch, seeded_model
+from tests.engines.cases import Batch
 
 SHARED = ROOT.parent / "shared/models"
 KWS = SHARED / "kws_ref_model.tflite"
@@ -33,24 +33,11 @@ MOST_INSTRUCTIONS = {"mps2_an386": 8_000_000, "mps3_an547": 2_300_000}
 """Per inference of the keyword-spotting model at -O2."""
 
 
-def model_files() -> list[str]:
+def model_files() -> list[tuple[str, str]]:
+    """Random operators on both boards, real models on either; the campaign `layers` runs all on both."""
     shared = sorted(path.name for path in SHARED.glob("*.tflite")) if SHARED.is_dir() else []
-    return ["digits", "seeded", "random", *shared]
-
-
-@pytest.fixture(scope="session")
-def model_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    directory = tmp_path_factory.mktemp("models")
-    made = {"seeded": lambda: seeded_model(3), "random": random_operators}
-
-    def path(name: str) -> Path:
-        if name in made:
-            file = directory / f"{name}.tflite"
-            file.write_bytes(made[name]())
-            return file
-        return DIGITS if name == "digits" else SHARED / name
-
-    return path
+    names = [(name, BOARDS[number % 2]) for number, name in enumerate(shared) if name != KWS.name]
+    return [*(("random", board) for board in BOARDS), *names]
 
 
 def random_operators() -> bytes:
@@ -68,21 +55,29 @@ def random_inputs(build: Build) -> list[tuple[bytes, ...]]:
     return [*extremes, *(tuple(draw.bytes(size) for size in sizes) for _ in range(INPUTS - 2))]
 
 
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("name", model_files())
+@pytest.fixture(scope="session")
+def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("models") / "random.tflite"
+    file.write_bytes(random_operators())
+    return file
+
+
+@pytest.mark.parametrize(("name", "board"), model_files())
 def test_no_byte_of_any_layer_differs(
-    measured: Callable[..., RunOutcome],
-    built: Callable[..., Build],
-    model_path: Callable[[str], Path],
-    name: str,
-    board: str,
+    measured: Callable[..., RunOutcome], built: Callable[..., Build], random_model: Path, name: str, board: str
 ) -> None:
-    model = model_path(name)
+    check_layers(measured, built, random_model if name == "random" else SHARED / name, board)
+
+
+def check_layers(
+    measured: Callable[..., RunOutcome], built: Callable[..., Build], model: Path, board: str
+) -> RunOutcome:
     made = built(model, board, backend="cmsis-nn")
     outcome = measured(model, board, backend="cmsis-nn", inputs=random_inputs(made), inspect=INPUTS)
     assert outcome.outputs.match is True, outcome.outputs.explain()
     assert outcome.outputs.inspected == INPUTS
     assert all(layer.elements > 0 and layer.mismatched == 0 for layer in outcome.outputs.layers)
+    return outcome
 
 
 @pytest.mark.parametrize("board", BOARDS)
@@ -96,8 +91,10 @@ def test_fewer_instructions_than_portable(measured: Callable[..., RunOutcome], b
 if KWS.is_file():
 
     @pytest.mark.parametrize("board", BOARDS)
-    def test_keyword_spotting_stays_below_its_limit(measured: Callable[..., RunOutcome], board: str) -> None:
-        clean = measured(KWS, board, backend="cmsis-nn", inspect=0).capture.clean
+    def test_keyword_spotting_is_exact_and_stays_below_its_limit(
+        measured: Callable[..., RunOutcome], built: Callable[..., Build], board: str
+    ) -> None:
+        clean = check_layers(measured, built, KWS, board).capture.clean
         assert clean.observed["emulator.instructions"] / clean.iterations <= MOST_INSTRUCTIONS[board]
 
 

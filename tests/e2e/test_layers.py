@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from harness.image.record import Build
 from harness.runner.run import RunOutcome
 from tests.e2e.conftest import BOARDS, DIGITS
+from tests.e2e.every_layer import FILES, INPUTS, KERNELS, STREAMING, STREAMING_INPUTS, checked, run_inputs
 from tests.engines.cases import seeded_model
-from tests.engines.real_models import shared_models, wake_word_models
-
-INPUTS = 20
-STREAMING_INPUTS = 64
-FILES = {path.stem: path for path in (*shared_models(), *wake_word_models())}
-STREAMING = {path.stem for path in wake_word_models()}
 
 
-def model_files() -> list[str]:
-    return ["digits", "seeded", *FILES]
+def whole_models() -> list[tuple[str, str]]:
+    return [(name, board) for name in ("digits", "seeded", *sorted(FILES.keys() - STREAMING)) for board in BOARDS]
+
+
+def streaming_models() -> list[tuple[str, str, str]]:
+    """Both kernel sets for each model, on one board each; the campaign `layers` runs the full square."""
+    return [
+        (name, BOARDS[(number + turn) % 2], kernels)
+        for number, name in enumerate(sorted(STREAMING))
+        for turn, kernels in enumerate(KERNELS)
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -39,35 +43,7 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     return path
 
 
-def input_cases(size: int, seed: int, count: int = INPUTS) -> list[bytes]:
-    """Inputs: zeros, both extremes, a ramp and an alternation, then random ones."""
-    ramp = np.arange(size).astype(np.int8)
-    fixed = [
-        np.zeros(size, np.int8),
-        np.full(size, -128, np.int8),
-        np.full(size, 127, np.int8),
-        ramp,
-        np.where(ramp % 2, 127, -128).astype(np.int8),
-    ]
-    draw = np.random.default_rng(seed)
-    rest = [draw.integers(-128, 128, size, dtype=np.int8) for _ in range(count - len(fixed))]
-    return [case.tobytes() for case in (*fixed, *rest)]
-
-
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("name", model_files())
-def test_no_byte_differs(
-    measured: Callable[..., RunOutcome],
-    built: Callable[..., object],
-    model_path: Callable[[str], Path],
-    name: str,
-    board: str,
-) -> None:
-    model = model_path(name)
-    size = built(model, board).engine.input_tensors[0].nbytes  # type: ignore[attr-defined]
-    # Streaming models carry their state from each of these to the next, on the target as in the reference.
-    count = STREAMING_INPUTS if name in STREAMING else INPUTS
-    outcome = measured(model, board, inputs=[(case,) for case in input_cases(size, 1, count)], inspect=count)
+def check_all(outcome: RunOutcome, count: int) -> None:
     assert outcome.outputs.match is True, outcome.outputs.explain()
     assert outcome.outputs.inferences == outcome.outputs.inspected == count
     assert len(outcome.outputs.layers) == len(outcome.build.engine.layers)
@@ -78,8 +54,26 @@ def test_no_byte_differs(
     assert outcome.valid, outcome.evaluation.issues
 
 
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("layer", range(10))
+@pytest.mark.parametrize(("name", "board"), whole_models())
+def test_no_byte_differs(
+    built: Callable[..., Build], model_path: Callable[[str], Path], tmp_path: Path, name: str, board: str
+) -> None:
+    check_all(run_inputs(built(model_path(name), board), tmp_path / "bundle", INPUTS), INPUTS)
+
+
+@pytest.mark.parametrize(("name", "board", "kernels"), streaming_models())
+def test_no_byte_of_a_streaming_model_differs_nor_of_its_state(
+    built: Callable[..., Build], tmp_path: Path, name: str, board: str, kernels: str
+) -> None:
+    made = built(FILES[name], board, backend=kernels)
+    outcome = run_inputs(made, tmp_path / "bundle", STREAMING_INPUTS)
+    check_all(outcome, STREAMING_INPUTS)
+    assert checked(outcome).states == sum(layer.op == "READ_VARIABLE" for layer in made.engine.layers) > 0
+
+
+@pytest.mark.parametrize(
+    ("board", "layer"), [*((BOARDS[0], layer) for layer in range(10)), *((BOARDS[1], layer) for layer in (0, 5, 9))]
+)
 def test_one_changed_byte_in_any_layer_is_found_and_named(
     measured: Callable[..., RunOutcome], board: str, layer: int
 ) -> None:
