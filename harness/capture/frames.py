@@ -49,9 +49,11 @@ class Damaged:
 def cobs_encode(data: bytes) -> bytes:
     """Consistent overhead byte stuffing: no zero byte in the result."""
     out = bytearray()
-    for run in data.split(b"\0"):
+    *ended, last = data.split(b"\0")
+    # A full block implies no zero: where one follows, an empty block says so. At the end none follows.
+    for run, full in (*((run, _BLOCK) for run in ended), (last, _BLOCK + 1)):
         start = 0
-        while len(run) - start > _BLOCK:
+        while len(run) - start >= full:
             out.append(_BLOCK + 1)
             out += run[start : start + _BLOCK]
             start += _BLOCK

@@ -1,9 +1,10 @@
 /*
  * Random and mutated frames through the codec, under sanitizers.
- *   codec_fuzz COUNT SEED
+ *   codec_fuzz COUNT SEED [stream]
  * Each round encodes a random frame, damages it (or not), and decodes it. A frame that was not damaged must
  * come back equal; a damaged one must not come back as another frame, which is judged by content, not by CRC
- * alone.
+ * alone. With `stream`, standard output carries what was decoded and what came of it, for another codec to
+ * judge: batches of wire size u32, result size u32, wire bytes, results of RESULT_BYTES each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static uint32_t random_payload(uint8_t *payload) {
 /* Returns whether the bytes differ from what was sent. */
 static int damage(sink_t *wire) {
     const uint32_t at = next() % wire->used;
-    const uint32_t kind = next() % 6u;
+    const uint32_t kind = next() % 8u;
 
     switch (kind) {
     case 0:
@@ -69,6 +70,22 @@ static int damage(sink_t *wire) {
     case 4:
         wire->used = at;
         return 1;
+    case 5: {
+        /* A stretch comes twice, as when a buffer is sent again. */
+        const uint32_t rest = wire->used - at, most = rest < 64u ? rest : 64u, again = 1u + next() % most;
+
+        memmove(&wire->data[at + again], &wire->data[at], rest);
+        wire->used += again;
+        return 1;
+    }
+    case 6: {
+        const uint32_t other = next() % wire->used;
+        const uint8_t kept = wire->data[at];
+
+        wire->data[at] = wire->data[other];
+        wire->data[other] = kept;
+        return kept != wire->data[at];
+    }
     default:
         for (uint32_t i = 0; i < 1u + next() % 8u; i++) {
             wire->data[next() % wire->used] = (uint8_t)next();
@@ -82,11 +99,50 @@ static void fail(const char *what, unsigned long round) {
     exit(1);
 }
 
+#define RESULT_BYTES 19u
+#define BATCH_ROUNDS 256u
+
+static struct {
+    uint8_t wire[BATCH_ROUNDS * sizeof(((sink_t *)0)->data)];
+    uint8_t results[BATCH_ROUNDS * 64u * RESULT_BYTES];
+    uint32_t wire_used, results_used;
+} batch;
+
+static void put(uint32_t value, uint32_t bytes) {
+    for (uint32_t i = 0; i < bytes; i++) {
+        batch.results[batch.results_used++] = (uint8_t)(value >> (8u * i));
+    }
+}
+
+/* Status, with bit 7 for a frame that came whole out of damaged bytes; then the frame, its payload by CRC. */
+static void note(frame_status_t status, const frame_view_t *view, int damaged) {
+    const frame_view_t none = {0};
+    const frame_view_t *seen = status == FRAME_OK ? view : &none;
+
+    put((uint32_t)status | (status == FRAME_OK && damaged ? 0x80u : 0u), 1u);
+    put(seen->type, 1u);
+    put(seen->flags, 1u);
+    put(seen->sequence, 4u);
+    put(seen->nonce, 4u);
+    put(seen->payload_bytes, 4u);
+    put(seen->payload_bytes != 0u ? frame_crc32(0u, seen->payload, seen->payload_bytes) : 0u, 4u);
+}
+
+static void flush_batch(void) {
+    const uint32_t sizes[2] = {batch.wire_used, batch.results_used};
+
+    fwrite(sizes, sizeof(sizes), 1u, stdout);
+    fwrite(batch.wire, 1u, batch.wire_used, stdout);
+    fwrite(batch.results, 1u, batch.results_used, stdout);
+    batch.wire_used = batch.results_used = 0u;
+}
+
 int main(int argc, char **argv) {
     static frame_decoder_t decoder;
     static uint8_t payload[FRAME_MAX_PAYLOAD];
     static sink_t wire;
     const unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000u;
+    const int stream = argc > 3 && strcmp(argv[3], "stream") == 0;
     unsigned long whole = 0u, refused = 0u;
 
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252ull;
@@ -116,6 +172,9 @@ int main(int argc, char **argv) {
             const frame_status_t status = frame_decoder_push(&decoder, wire.data[i], &view);
 
             refused += status != FRAME_NONE && status != FRAME_OK;
+            if (stream && status != FRAME_NONE) {
+                note(status, &view, damaged);
+            }
             if (status != FRAME_OK) {
                 continue;
             }
@@ -130,7 +189,14 @@ int main(int argc, char **argv) {
             fail("a whole frame did not come back", round);
         }
         whole += came;
+        if (stream) {
+            memcpy(&batch.wire[batch.wire_used], wire.data, wire.used);
+            batch.wire_used += wire.used;
+            if ((round + 1u) % BATCH_ROUNDS == 0u || round + 1u == rounds) {
+                flush_batch();
+            }
+        }
     }
-    printf("rounds %lu whole %lu refused %lu\n", rounds, whole, refused);
+    fprintf(stream ? stderr : stdout, "rounds %lu whole %lu refused %lu\n", rounds, whole, refused);
     return 0;
 }
