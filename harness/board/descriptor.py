@@ -14,8 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from harness.board.emulation import Emulator
+from harness.board.fields import Address, MacroName, Name, Record, Size, Word
 from harness.board.transports import TRANSPORTS
 from harness.board.validation import explain
 from harness.core.errors import BoardDescriptorError
@@ -23,19 +25,10 @@ from harness.core.resources import data_dir
 from harness.core.strict_yaml import YamlDocument, load
 from harness.core.suggest import did_you_mean
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-MacroName = Annotated[str, Field(pattern=r"^BOARD_[A-Z][A-Z0-9_]*$")]
-Address = Annotated[int, Field(ge=0, le=0xFFFF_FFFF)]
-Size = Annotated[int, Field(gt=0, le=0x1_0000_0000)]
-Word = Address
 BOARDS_PATH = "HIL_BOARDS_PATH"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Qualification(_Record):
+class Qualification(Record):
     """How far a board type is proven: emulated here, verified by somebody on silicon, or not yet."""
 
     state: Literal["emulated", "verified", "unverified"]
@@ -43,7 +36,7 @@ class Qualification(_Record):
     on: str | None = None
 
 
-class Core(_Record):
+class Core(Record):
     """The processor core.
 
     `counter_slots` is how many event counters exist beside the cycle counter.
@@ -57,14 +50,14 @@ class Core(_Record):
     counter_slots: Annotated[int, Field(ge=0, le=31)]
 
 
-class Clocks(_Record):
+class Clocks(Record):
     """Named CPU clock rates in hertz."""
 
     default: Name
     rates_hz: Mapping[Name, Annotated[int, Field(gt=0, le=10_000_000_000)]]
 
 
-class JLink(_Record):
+class JLink(Record):
     """What a J-Link has to be told: device name, interface, speed in kHz."""
 
     device: str
@@ -72,7 +65,7 @@ class JLink(_Record):
     speed_khz: Annotated[int, Field(gt=0, le=50_000)] = 4000
 
 
-class IdentityCheck(_Record):
+class IdentityCheck(Record):
     """One word that the probe reads before any write: `(word at address) & mask` must equal `value`."""
 
     name: str
@@ -81,7 +74,7 @@ class IdentityCheck(_Record):
     value: Word
 
 
-class Memory(_Record):
+class Memory(Record):
     """A region that firmware may use; `origin` and `length` in bytes."""
 
     name: Name
@@ -95,14 +88,14 @@ class Memory(_Record):
         return self.origin + self.length
 
 
-class LocationDefaults(_Record):
+class LocationDefaults(Record):
     """Where the arena and the weights go when nothing is asked for."""
 
     arena: Name
     weights: Name
 
 
-class Buffers(_Record):
+class Buffers(Record):
     """Memory that firmware keeps for itself in `ram`: stack and RTT in bytes, samples in 32-bit words."""
 
     stack: Annotated[int, Field(ge=2048, le=0x100_0000, multiple_of=8)] = 16384
@@ -111,91 +104,11 @@ class Buffers(_Record):
     rtt_down: Annotated[int, Field(ge=512, le=0x10_0000)] = 4096
 
 
-class Repeatability(_Record):
+class Repeatability(Record):
     """Whether the same image gives the same figures on every run."""
 
     counters: Literal["exact", "noisy"]
     window: Literal["exact", "noisy"]
-
-
-class EmulatedMemory(_Record):
-    """A region of the emulated machine as the stand-in probe has to treat it."""
-
-    origin: Address
-    length: Size
-    kind: Literal["code", "ram", "device"]
-
-
-class Pages(_Record):
-    """Addresses of the 4 KiB pages that the counter plugin serves."""
-
-    dwt: Address
-    pmu: Address | None = None
-    observer: Address
-
-
-class AddressRange(_Record):
-    """A range of addresses."""
-
-    origin: Address
-    length: Size
-
-
-class CostTable(_Record):
-    """Modelled cycles by instruction class; `version` changes whenever a number does, `basis` says their origin."""
-
-    version: str
-    basis: str
-    cycles: Mapping[str, Annotated[int, Field(ge=0)]]
-
-
-class EnergyTable(_Record):
-    """Modelled energy in femtojoules by instruction class."""
-
-    version: str
-    basis: str
-    fj: Mapping[str, Annotated[int, Field(ge=0)]]
-
-
-class Supply(_Record):
-    """What an emulated board's power monitor sees: supply in volts, idle current in amperes, and what they rest on."""
-
-    volts: Annotated[float, Field(gt=0, le=20)]
-    idle_a: Annotated[float, Field(ge=0, le=1)]
-    basis: str
-
-
-class CacheModel(_Record):
-    """A modelled data cache; sizes in bytes, `cacheable` as pairs of first address and first address behind."""
-
-    size: Size
-    line: Size
-    ways: Annotated[int, Field(gt=0, le=64)]
-    miss_cycles: Annotated[int, Field(ge=0)]
-    cacheable: tuple[tuple[Address, Annotated[int, Field(gt=0, le=0x1_0000_0000)]], ...]
-
-
-class Emulator(_Record):
-    """What stands in for the board. Only the virtual bench reads this.
-
-    `tcm` are ranges of tightly coupled data memory, in pairs as in `cacheable`; one bus access moves `bus_bytes`;
-    `uarts` says which of the machine's UARTs, counted from 0, a transport uses.
-    """
-
-    machine: str
-    icount_shift: Annotated[int, Field(ge=0, le=10)]
-    qemu_memory: tuple[EmulatedMemory, ...]
-    pages: Pages
-    access_code: AddressRange
-    cost_table: CostTable
-    cache: CacheModel | None = None
-    tcm: tuple[tuple[Address, Annotated[int, Field(gt=0, le=0x1_0000_0000)]], ...] = ()
-    bus_bytes: Annotated[int, Field(gt=0, le=64)] = 4
-    energy: EnergyTable | None = None
-    supply: Supply | None = None
-    uarts: Mapping[Name, Annotated[int, Field(ge=0, le=7)]] = Field(default_factory=dict)
-    events: Mapping[str, Annotated[int, Field(ge=0, le=0xFFFF)]] = Field(default_factory=dict)
-    options: Mapping[str, str | int] = Field(default_factory=dict)
 
 
 _FIRMWARE_FIELDS = frozenset(
@@ -203,7 +116,7 @@ _FIRMWARE_FIELDS = frozenset(
 )
 
 
-class BoardType(_Record):
+class BoardType(Record):
     """A kind of board.
 
     `macros` are further numbers of the board for the port's sources; `path` is the descriptor file it came from.
@@ -303,6 +216,9 @@ def _problems(board: BoardType) -> list[str]:
         out.append("qualification: state is emulated exactly when source is")
     if board.emulator is not None:
         pages = board.emulator.pages
+        for part in board.emulator.qemu_memory:
+            if part.length * (part.kind == "flash") != sum(size * count for size, count in part.sectors):
+                out.append(f"emulator.qemu_memory: sectors fill flash, and only flash; {part.origin:#x} is wrong")
         for page in (pages.dwt, pages.pmu, pages.observer):
             if page is not None and any(r.origin < page + 0x1000 and page < r.end for r in board.memory):
                 out.append(f"emulator.pages: {page:#x} lies in memory that firmware uses")
@@ -402,8 +318,12 @@ def _check_document(document: YamlDocument, name: str) -> str | None:
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid over `base`, mapping by mapping; null takes away what was inherited."""
     out = dict(base)
     for key, value in over.items():
+        if value is None:
+            out.pop(key, None)
+            continue
         old = out.get(key)
         out[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return out

@@ -20,7 +20,8 @@ from harness.virtual.plugin_host import VERIFIED_INTERFACE
 from harness.virtual.pmu_events import EVENTS, PmuEvent
 
 if TYPE_CHECKING:
-    from harness.board.descriptor import BoardType, CostTable, Emulator, EnergyTable
+    from harness.board.descriptor import BoardType
+    from harness.board.emulation import CostTable, Emulator, EnergyTable
 
 SOURCES = NATIVE_DIR / "counters"
 

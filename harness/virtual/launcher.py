@@ -28,7 +28,8 @@ from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 
 if TYPE_CHECKING:
-    from harness.board.descriptor import BoardType, Emulator
+    from harness.board.descriptor import BoardType
+    from harness.board.emulation import EmulatedMemory, Emulator
 
 QEMU = "qemu-system-arm"
 QEMU_VARIABLE = "HARNESS_QEMU"
@@ -155,11 +156,7 @@ class VirtualBoard:
                 "".join(f"{name}={address:#x}\n" for name, address in pages.items() if address is not None),
             )
             self.ports = qmp.ptys()
-            regions = [
-                f"{part.kind},{part.origin:#x},{part.length:#x},{_contiguous(qmp, part.origin, part.length):#x}"
-                for part in emulator.qemu_memory
-                if part.kind != "device"
-            ]
+            regions = [_region(qmp, part) for part in emulator.qemu_memory if part.kind != "device"]
         write_entry(
             self._where,
             {
@@ -176,6 +173,7 @@ class VirtualBoard:
                 "memory": options.memory,
                 "region": regions,
                 "port": [f"{name},{path}" for name, path in self.ports.items()],
+                "word": [f"{word.address:#x},{word.value:#x}" for word in emulator.debug_words],
                 "fault": [options.fault.entry()] if options.fault else [],
                 "known": [name for name in options.known_devices if name != self.board.jlink.device],
             },
@@ -298,6 +296,11 @@ def _plugin(board: BoardType, where: Places, interface: int) -> list[str]:
 def _option(path: Path) -> str:
     # QEMU splits options at commas and reads two of them as one; with the option named, the path may hold "=".
     return str(path).replace(",", ",,")
+
+
+def _region(qmp: QmpClient, part: EmulatedMemory) -> str:
+    sectors = "".join(f";{size:#x},{count:#x}" for size, count in part.sectors)
+    return f"{part.kind},{part.origin:#x},{part.length:#x},{_contiguous(qmp, part.origin, part.length):#x}{sectors}"
 
 
 def _contiguous(qmp: QmpClient, origin: int, length: int) -> int:

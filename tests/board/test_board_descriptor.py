@@ -22,17 +22,30 @@ def _write(directory: Path, name: str, content: dict | str) -> Path:
     return file
 
 
-def test_both_emulated_boards_are_complete() -> None:
-    found = board_types()
-    assert {"mps2_an386", "mps3_an547"} <= set(found)
-    m4, m55 = found["mps2_an386"], found["mps3_an547"]
-    assert (m4.core.name, m4.core.counter_unit) == ("cortex-m4", "dwt")
-    assert (m55.core.name, m55.core.counter_unit, m55.core.mve) == ("cortex-m55", "armv8m-pmu", True)
-    for board in (m4, m55):
-        assert board.source == "emulated" and board.qualification.state == "emulated"
-        assert board.emulator is not None
-        assert board.clock_hz() == 25_000_000
-        assert board.port_dir.is_dir()
+CORES = {
+    "mps2_an386": ("cortex-m4", "dwt", False),
+    "mps2_an500": ("cortex-m7", "dwt", False),
+    "mps2_an505": ("cortex-m33", "dwt", False),
+    "mps3_an547": ("cortex-m55", "armv8m-pmu", True),
+    "stm32f405": ("cortex-m4", "dwt", False),
+}
+
+
+def test_emulated_boards_are_complete() -> None:
+    found = {name: board for name, board in board_types().items() if board.source == "emulated"}
+    assert {name: (b.core.name, b.core.counter_unit, b.core.mve) for name, b in found.items()} == CORES
+    for board in found.values():
+        assert board.qualification.state == "emulated" and board.emulator is not None
+        assert board.emulator.cost_table.basis.startswith("Modelled, not validated against silicon")
+        assert board.port_dir.is_dir() and board.transports[0] == "rtt"
+
+
+def test_the_real_chip_has_its_own_memory_map() -> None:
+    board = load_board_type("stm32f405")
+    code, ram = board.region("code"), board.region("ram")
+    assert (code.origin, code.length) == (0x0800_0000, 1 << 20)
+    assert (ram.origin, ram.length) == (0x2000_0000, 128 << 10)
+    assert board.emulator is not None and board.emulator.pages.dwt >= ram.end, "the pages lie where the chip has none"
 
 
 def test_no_two_shipped_types_share_their_identity() -> None:
@@ -58,6 +71,19 @@ def test_a_users_directory_inherits_and_overrides(tmp_path: Path, monkeypatch: p
     assert board.core == load_board_type("mps2_an386").core
     assert board.path == tmp_path / "mine.yml"
     assert "mine" in board_types()
+
+
+def test_null_takes_away_what_was_inherited(tmp_path: Path) -> None:
+    change = {
+        "source": "silicon",
+        "qualification": {"state": "unverified"},
+        "emulator": None,
+        "arena_locations": {"psram": None},
+    }
+    _write(tmp_path, "mine", {"based_on": "mps2_an386", **change})
+    board = load_board_type("mine", extra=[tmp_path])
+    assert board.emulator is None and dict(board.arena_locations) == {"ram": "ram"}
+    assert dict(board.weights_locations) == {"code": "code", "ram": "ram", "psram": "psram"}
 
 
 def test_a_port_beside_the_descriptor_wins(tmp_path: Path) -> None:
@@ -119,6 +145,13 @@ def test_mistakes_are_named_with_file_and_line(tmp_path: Path, text: str, line: 
         ({"source": "silicon"}, "emulator"),
         ({"qualification": {"state": "verified", "by": "me", "on": "2026-01-01"}}, "qualification"),
         ({"emulator": {"pages": {"dwt": 0x20000000}}}, "lies in memory"),
+        ({"emulator": {"qemu_memory": [{"origin": 0, "length": 64, "kind": "flash"}]}}, "sectors fill flash"),
+        (
+            {"emulator": {"qemu_memory": [{"origin": 0, "length": 64, "kind": "ram", "sectors": [[64, 1]]}]}},
+            "sectors fill flash, and only flash",
+        ),
+        ({"macros": {"UART_BASE": 1}}, "macros"),
+        ({"buffers": {"stack": 2049}}, "buffers.stack"),
         ({"identity": [{"name": "CPUID", "address": 0xE000ED00, "value": 1}]}, "identity"),
     ],
 )

@@ -16,6 +16,7 @@ from tests.campaigns.determinism import raw_samples
 from tests.e2e.conftest import DIGITS
 
 IMAGES = 40
+NOTICED_PCT = 2.0
 TYPES = {name: board for name, board in board_types().items() if board.source == "emulated"}
 ROWS = [(name, transport) for name, board in TYPES.items() for transport in board.transports]
 HELD_OUT = np.load(DIGITS.with_name("held_out.npz"))
@@ -30,7 +31,8 @@ def digits(measured: Measured, board: str, **settings: Any) -> RunOutcome:
 
 
 def test_every_emulated_type_is_in_the_table() -> None:
-    assert {"mps2_an386", "mps2_an500", "mps2_an505", "mps3_an547"} <= {name for name, _ in ROWS}
+    assert {"mps2_an386", "mps2_an500", "mps2_an505", "mps3_an547", "stm32f405"} == {name for name, _ in ROWS}
+    assert {(name, "rtt") for name in TYPES} <= set(ROWS)
 
 
 @pytest.mark.parametrize(("board", "transport"), ROWS)
@@ -54,7 +56,8 @@ def test_slower_kernels_are_a_regression(measured: Measured, board: str) -> None
     slower = digits(measured, board, engine_config={"kernels": "naive"})
     judged = compare(usual.bundle, slower.bundle, load_profile(PROFILE))
     assert judged.status == "fail"
-    assert {layer.op for layer in judged.changed_layers} == {"CONV_2D"}
+    # Constants move with the code before them, which the small cache of one chip's flash notices a little.
+    assert {layer.op for layer in judged.changed_layers if abs(layer.delta_pct or 0.0) > NOTICED_PCT} == {"CONV_2D"}
 
 
 @pytest.mark.parametrize("board", [name for name in TYPES if name not in ("mps2_an386", "mps3_an547")])

@@ -1,4 +1,7 @@
-/* Vector table and reset of a Cortex-M; a port's startup.c includes it once. */
+/*
+ * Vector table and reset of a Cortex-M; a port's startup.c includes it once. It may define STARTUP_CHIP_INIT
+ * before: a function of its own that runs once memory holds its initial values, before anything else.
+ */
 #ifndef HARNESS_STARTUP_CORTEX_M_H
 #define HARNESS_STARTUP_CORTEX_M_H
 
@@ -19,6 +22,9 @@ __attribute__((noreturn, used)) static void reset_c(void) {
     for (uint32_t *word = __bss_start; word < __bss_end; word++) {
         *word = 0u;
     }
+#if defined(STARTUP_CHIP_INIT)
+    STARTUP_CHIP_INIT();
+#endif
     (void)main();
     for (;;) {
     }

@@ -39,22 +39,32 @@ static int verify(uint32_t address, const uint8_t *data, uint32_t size) {
     return 0;
 }
 
+static int put(const vj_region *region, uint32_t address, const uint8_t *data, uint32_t size) {
+    return region->kind == REGION_FLASH ? vj_memory_write_flash(address, data, size)
+                                        : vj_memory_write(address, data, size);
+}
+
 static int program(uint32_t address, const uint8_t *data, uint32_t size) {
     if (size == 0) {
         return 0;
     }
-    if (vj_region_of(address, size) == NULL) {
+    const vj_region *region = vj_region_of(address, size);
+    if (region == NULL) {
         vj_say(vj.error, "0x%08x..0x%08x is outside the device's memory.", address, address + size);
         return FLASH_WRITE_FAILED;
     }
-    if (vj_memory_write(address, data, size) != 0) {
+    if (vj_sectors_erase(address, size) != 0) {
+        return FLASH_ERASE_FAILED;
+    }
+    if (region->kind == REGION_FLASH ? vj_sectors_program(address, data, size) != 0
+                                     : vj_memory_write(address, data, size) != 0) {
         return FLASH_WRITE_FAILED;
     }
     int result = verify(address, data, size);
     if (result == 0 && vj_fault_within(FAULT_FLASH_MISMATCH, download.written, size)) {
         uint32_t offset = (uint32_t)(vj.board.fault_at - download.written);
         const uint8_t wrong = data[offset] ^ 1u;
-        result = vj_memory_write(address + offset, &wrong, 1);
+        result = put(region, address + offset, &wrong, 1);
     }
     if (vj_fault_within(FAULT_FLASH_UNPLUGGED, download.written, size)) {
         vj.lost = true;
@@ -180,6 +190,7 @@ static int download_file(const char *path, uint32_t address) {
         return FLASH_OPEN_FAILED;
     }
     int result = FLASH_UNKNOWN_FORMAT;
+    vj_sectors_begin();
     report("Erase", 100);
     if (named(path, ".elf") || named(path, ".axf") || named(path, ".out")) {
         result = program_elf(file, size);
@@ -207,6 +218,10 @@ VJ_API int JLINK_EraseChip(void) {
     int result = 0;
     for (int i = 0; i < vj.board.region_count && result == 0; i++) {
         const vj_region *region = &vj.board.regions[i];
+        if (region->kind == REGION_FLASH) {
+            result = vj_sectors_erase_all(region);
+            continue;
+        }
         for (uint32_t offset = 0; region->kind != REGION_RAM && offset < region->size && result == 0;) {
             uint32_t part =
                 region->size - offset < sizeof erased ? region->size - offset : (uint32_t)sizeof erased;
@@ -225,6 +240,7 @@ VJ_API void JLINK_SetFlashProgProgressCallback(vj_progress *callback) {
 VJ_API void JLINKARM_BeginDownload(uint32_t flags) {
     (void)flags;
     VJ_LOCK();
+    vj_sectors_begin();
     download.active = true;
     download.result = 0;
     download.written = 0;

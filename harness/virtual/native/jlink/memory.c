@@ -55,9 +55,15 @@ static int through_gdb(uint32_t address, void *data, uint32_t size, bool write) 
     return result;
 }
 
-/* Debug Halting Control and Status: QEMU has no such register, so its status bits are told from the run
- * state. */
+/* Registers that QEMU lacks: those the board's entry states, and Debug Halting Control and Status, whose
+ * status bits are told from the run state. */
 static int synthesised(uint32_t address, void *data, uint32_t size) {
+    for (int i = 0; i < vj.board.word_count && size == 4; i++) {
+        if (vj.board.words[i].address == address) {
+            memcpy(data, &vj.board.words[i].value, 4);
+            return 0;
+        }
+    }
     if (address != SCS_DHCSR || size != 4) {
         return -1;
     }
@@ -100,10 +106,18 @@ int vj_memory_write(uint32_t address, const void *data, uint32_t size) {
         return -1;
     }
     const vj_region *region = vj_region_of(address, size);
+    if (region != NULL && region->kind == REGION_FLASH) {
+        vj_say(vj.error, "0x%08x is in flash, which only a download writes.", address);
+        return -1;
+    }
     if (region != NULL && region->kind != REGION_ROM && vj.qtest.fd >= 0) {
         return vj_qtest_write(address, data, size);
     }
     return through_gdb(address, (void *)data, size, true);
+}
+
+int vj_memory_write_flash(uint32_t address, const void *data, uint32_t size) {
+    return size == 0 ? 0 : through_gdb(address, (void *)data, size, true);
 }
 
 int vj_memory_write_data(uint32_t address, const void *data, uint32_t size) {

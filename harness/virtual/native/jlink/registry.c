@@ -49,6 +49,24 @@ static bool copy(char *out, size_t size, const char *value) {
     return true;
 }
 
+/* `;size,count` for each group of sectors, lowest first; together they must fill the region. */
+static bool parse_sectors(vj_region *region, const char *text) {
+    uint64_t covered = 0;
+    int count = 0;
+    for (; (text = strchr(text, ';')) != NULL; text++) {
+        if (region->sector_groups == VJ_MAX_SECTOR_GROUPS) {
+            return false;
+        }
+        vj_sectors *group = &region->sectors[region->sector_groups++];
+        if (sscanf(text, ";%x,%x", &group->size, &group->count) != 2) {
+            return false;
+        }
+        covered += (uint64_t)group->size * group->count;
+        count += (int)group->count;
+    }
+    return region->kind != REGION_FLASH || (covered == region->size && count <= VJ_MAX_SECTORS);
+}
+
 static bool parse_region(vj_board *board, const char *value) {
     char kind[8];
     unsigned base, size;
@@ -61,10 +79,19 @@ static bool parse_region(vj_board *board, const char *value) {
     region->base = base;
     region->size = size;
     region->hva = hva;
-    region->kind = strcmp(kind, "code") == 0  ? REGION_CODE
-                   : strcmp(kind, "rom") == 0 ? REGION_ROM
-                                              : REGION_RAM;
-    return size > 0 && (uint64_t)base + size <= UINT64_C(0x100000000);
+    region->kind = strcmp(kind, "code") == 0    ? REGION_CODE
+                   : strcmp(kind, "rom") == 0   ? REGION_ROM
+                   : strcmp(kind, "flash") == 0 ? REGION_FLASH
+                                                : REGION_RAM;
+    return size > 0 && (uint64_t)base + size <= UINT64_C(0x100000000) && parse_sectors(region, value);
+}
+
+static bool parse_word(vj_board *board, const char *value) {
+    if (board->word_count == VJ_MAX_WORDS) {
+        return false;
+    }
+    vj_word *word = &board->words[board->word_count++];
+    return sscanf(value, "%x,%x", &word->address, &word->value) == 2;
 }
 
 static bool parse_line(vj_board *board, const char *key, const char *value) {
@@ -90,6 +117,8 @@ static bool parse_line(vj_board *board, const char *key, const char *value) {
                                                       : MEMORY_AUTO;
     } else if (strcmp(key, "region") == 0) {
         return parse_region(board, value);
+    } else if (strcmp(key, "word") == 0) {
+        return parse_word(board, value);
     } else if (strcmp(key, "known") == 0 && board->known_count < VJ_MAX_KNOWN) {
         return copy(board->known[board->known_count++], sizeof board->known[0], value);
     } else if (strcmp(key, "fault") == 0) {

@@ -23,9 +23,20 @@
 #define VJ_TIMEOUT_MS 5000
 #define VJ_MAX_REGIONS 16
 #define VJ_MAX_KNOWN 32
+#define VJ_MAX_SECTOR_GROUPS 8
+#define VJ_MAX_SECTORS 1024
+#define VJ_MAX_WORDS 16
 #define VJ_PATH 256
 
-typedef enum vj_region_kind { REGION_CODE, REGION_ROM, REGION_RAM } vj_region_kind;
+/* Code is RAM that plays flash; flash is what it is called: the target cannot write it, a download erases its
+ * sectors first, and programming only clears bits. */
+typedef enum vj_region_kind { REGION_CODE, REGION_ROM, REGION_RAM, REGION_FLASH } vj_region_kind;
+
+/* `count` neighbouring sectors of one size. */
+typedef struct vj_sectors {
+    uint32_t size;
+    uint32_t count;
+} vj_sectors;
 
 /* Memory of the board. `hva` is the emulator's own address of `base`, 0 when it cannot be told. */
 typedef struct vj_region {
@@ -33,7 +44,15 @@ typedef struct vj_region {
     uint32_t base;
     uint32_t size;
     uint64_t hva;
+    vj_sectors sectors[VJ_MAX_SECTOR_GROUPS];
+    int sector_groups;
 } vj_region;
+
+/* A word that a debugger reads on the real chip and the emulated machine lacks. */
+typedef struct vj_word {
+    uint32_t address;
+    uint32_t value;
+} vj_word;
 
 typedef enum vj_memory_mode { MEMORY_AUTO, MEMORY_QTEST, MEMORY_GDB } vj_memory_mode;
 
@@ -61,6 +80,8 @@ typedef struct vj_board {
     vj_memory_mode memory;
     vj_region regions[VJ_MAX_REGIONS];
     int region_count;
+    vj_word words[VJ_MAX_WORDS];
+    int word_count;
     char known[VJ_MAX_KNOWN][64];
     int known_count;
     vj_fault fault;
@@ -158,7 +179,17 @@ int vj_memory_read(uint32_t address, void *data, uint32_t size);
 int vj_memory_write(uint32_t address, const void *data, uint32_t size);
 /* Data in RAM that is never executed: the fast path of RTT. */
 int vj_memory_write_data(uint32_t address, const void *data, uint32_t size);
+/* Flash, as the chip's controller writes it. The core is halted for it. */
+int vj_memory_write_flash(uint32_t address, const void *data, uint32_t size);
 const char *vj_memory_path(void);
+
+/* sectors.c: what a download has to erase. */
+void vj_sectors_begin(void);
+/* Erase the sectors of a span that this download has not erased yet; nothing elsewhere than in flash. */
+int vj_sectors_erase(uint32_t address, uint32_t size);
+int vj_sectors_erase_all(const vj_region *region);
+/* Program bytes of flash: fails where that would have to set a bit. */
+int vj_sectors_program(uint32_t address, const uint8_t *data, uint32_t size);
 
 /* rtt.c */
 void vj_rtt_forget(void);
