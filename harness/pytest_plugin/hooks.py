@@ -113,12 +113,24 @@ class Gatherer:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.records: list[dict[str, Any]] = []
+        self.inconclusive = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the record that came with a test's last report."""
+        """Keep the record that came with a test's last report, and count what failed as inconclusive."""
         record = getattr(report, "hil", None)
         if record is not None:
             self.records.append(record)
+        if report.failed and dict(report.user_properties).get("hil.class") == "inconclusive":
+            self.inconclusive += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """A session in which nothing but inconclusive verdicts failed ends with their exit code, not with 1."""
+        alone = 0 < self.inconclusive == session.testsfailed
+        if exitstatus == pytest.ExitCode.TESTS_FAILED and alone and not hasattr(self.config, "workerinput"):
+            from harness.judge.status import STATUSES
+
+            session.exitstatus = STATUSES["inconclusive"].exit_code or exitstatus
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,16 +8,18 @@ bound holds when the Clopper-Pearson 95 % upper limit is at most 1.25 times it.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judge.sequential import SequentialPlan, SequentialStatus, decide
-from tests.judge.noise_models import HARD, NOISES, Noise, session
+from harness.judge.looks import SequentialPlan
+from tests.judge.many_sessions import FAIL, INCONCLUSIVE, judged
+from tests.judge.noise_models import HARD, NOISES
+from tests.judge.noise_models import sessions as make_sessions
 
 PLAN = SequentialPlan()
 SHIFT = 3.0
+_BATCH = 4000
 
 
 @dataclass(frozen=True)
@@ -31,36 +33,20 @@ class Tally:
     inconclusive: int
 
 
-def run_session(rng: np.random.Generator, noise: Noise, shift: float, tick: float) -> list[SequentialStatus]:
-    """The answer of each look until the procedure stops."""
-    base, cand = session(rng, noise, PLAN.budget, shift, tick)
-    answers = []
-    for pairs in PLAN.looks:
-        answers.append(decide(base[:pairs], cand[:pairs], allowed=0.0, margin=SHIFT, plan=PLAN)[0])
-        if answers[-1] is not SequentialStatus.CONTINUE:
-            break
-    return answers
-
-
 def tally(name: str, sessions: int, seed: int) -> Tally:
     """Simulate sessions without a change and with a shift of three sigma."""
     noise, tick = {**NOISES, **HARD}[name]
     rng = np.random.default_rng([seed, sum(map(ord, name))])
-    still: Counter[SequentialStatus] = Counter()
-    first: Counter[SequentialStatus] = Counter()
-    last: Counter[SequentialStatus] = Counter()
-    for _ in range(sessions):
-        still[run_session(rng, noise, 0.0, tick)[-1]] += 1
-        answers = run_session(rng, noise, SHIFT, tick)
-        first[answers[0]] += 1
-        last[answers[-1]] += 1
-    return Tally(
-        sessions,
-        still[SequentialStatus.FAIL],
-        sessions - first[SequentialStatus.FAIL],
-        sessions - last[SequentialStatus.FAIL],
-        still[SequentialStatus.INCONCLUSIVE],
-    )
+    alarms = inconclusive = missed_at_first = missed = 0
+    for start in range(0, sessions, _BATCH):
+        count = min(_BATCH, sessions - start)
+        _, last = judged(*make_sessions(rng, noise, count, PLAN.budget, 0.0, tick), PLAN, 0.0, SHIFT)
+        alarms += int((last == FAIL).sum())
+        inconclusive += int((last == INCONCLUSIVE).sum())
+        first, last = judged(*make_sessions(rng, noise, count, PLAN.budget, SHIFT, tick), PLAN, 0.0, SHIFT)
+        missed_at_first += int((first != FAIL).sum())
+        missed += int((last != FAIL).sum())
+    return Tally(sessions, alarms, missed_at_first, missed, inconclusive)
 
 
 def upper(count: int, total: int) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.errors import EvidenceError
 from harness.judge.compare import CompareOutcome, compare
-from tests.judge.pairs import Foreign
+from tests.judge.foreign import Foreign
 from tests.results.builders import make_bundle, make_context
 
 CLEAN = ("latency", "device_clean_infer_avg_us")

@@ -20,8 +20,9 @@ from harness.judge.ranks import (
     smaller_p,
     unpaired_p,
 )
-from harness.judge.sequential import SequentialPlan, SequentialStatus, candidate_first, look
-from tests.judge.noise_models import HARD, NOISES, session
+from harness.judge.sequential import SequentialPlan, SequentialStatus, candidate_first, decide, look
+from tests.judge.many_sessions import CONTINUE, FAIL, INCONCLUSIVE, PASS, judged
+from tests.judge.noise_models import HARD, NOISES, session, sessions
 from tests.judge.statistics_campaign import tally
 
 few = st.integers(1, 5).flatmap(
@@ -196,6 +197,24 @@ def test_plans_and_calls_that_make_no_sense_are_refused() -> None:
         SequentialPlan(fail_shares=(0.9, 0.2, 0.2))
     with pytest.raises(ValueError):
         SequentialPlan(fail_level=0.7)
+
+
+@pytest.mark.parametrize("name", ["student t3", "tick 2 sigma", "drift 60 sigma", "tick 4 sigma"])
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_the_simulation_answers_as_the_procedure_does(name: str, shift: float) -> None:
+    noise, tick = {**NOISES, **HARD}[name]
+    plan = SequentialPlan()
+    base, cand = sessions(np.random.default_rng(8), noise, 12, plan.budget, shift, tick)
+    first, last = judged(base, cand, plan, 0.0, 3.0)
+    names = {CONTINUE: "continue", PASS: "pass", FAIL: "fail", INCONCLUSIVE: "inconclusive"}
+    for row, (old, new) in enumerate(zip(base, cand, strict=True)):
+        answers = []
+        for pairs in plan.looks:
+            answers.append(decide(old[:pairs], new[:pairs], allowed=0.0, margin=3.0, plan=plan)[0].value)
+            if answers[-1] != "continue":
+                break
+        answers = ["pass" if answer == "improved" else answer for answer in answers]
+        assert [names[int(first[row])], names[int(last[row])]] == [answers[0], answers[-1]]
 
 
 @pytest.mark.parametrize("name", [*NOISES, *HARD])

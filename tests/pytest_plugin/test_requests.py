@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np  # noqa: F401  (pytester forgets what a session imported, and numpy cannot be loaded twice)
 import pytest
 
 from harness.pytest_plugin.options import OPTIONS
@@ -239,3 +240,41 @@ def test_a_hil_fixture_without_the_marker_says_so(pytester: pytest.Pytester) -> 
     pytester.makepyfile("def test_it(run):\n    pass\n")
     result = pytester.runpytest()
     assert "no hil marker" in result.stdout.str() + result.stderr.str()
+
+
+ENDINGS = """
+import pytest
+from harness.core.errors import InconclusiveVerdict, RegressionFailed
+
+@pytest.mark.hil(boards=["mps2_an386"])
+@pytest.mark.parametrize("ending", {endings})
+def test_it(hil_board_type, ending):
+    endings = {{"inconclusive": InconclusiveVerdict, "regression": RegressionFailed, "failed": AssertionError}}
+    if ending in endings:
+        raise endings[ending](ending)
+"""
+
+
+@pytest.mark.parametrize(
+    ("endings", "status"),
+    [
+        (["inconclusive"], 7),
+        (["passed", "inconclusive", "inconclusive"], 7),
+        (["inconclusive", "regression"], 1),
+        (["inconclusive", "failed"], 1),
+        (["failed"], 1),
+        (["passed"], 0),
+    ],
+)
+def test_a_session_that_is_only_inconclusive_ends_with_7(
+    pytester: pytest.Pytester, endings: list[str], status: int
+) -> None:
+    pytester.makepyfile(ENDINGS.format(endings=endings))
+    result = pytester.runpytest("-p", "no:cacheprovider", "--hil-json", "hil.json")
+    assert result.ret == status
+    result.assert_outcomes(passed=endings.count("passed"), failed=len(endings) - endings.count("passed"))
+
+
+def test_a_session_over_workers_that_is_only_inconclusive_ends_with_7(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(ENDINGS.format(endings=["passed", "inconclusive"]))
+    assert pytester.runpytest("-p", "no:cacheprovider", "-n", "1").ret == 7
