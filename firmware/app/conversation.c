@@ -128,7 +128,9 @@ static void on_hello(const frame_view_t *frame) {
         record_error(WIRE_ERROR_ENGINE_INIT, (uint32_t)engine_code, "the engine could not be initialised");
         return;
     }
-    send_layers();
+    if (!arena_damaged()) {
+        send_layers();
+    }
 }
 
 static bool on_set_input(const frame_view_t *frame) {

@@ -1,5 +1,6 @@
 /* Boot: counters, engine, transport; then serve the host. */
 
+#include "arena_guard.h"
 #include "conversation.h"
 #include "counters.h"
 #include "engine.h"
@@ -13,8 +14,10 @@ __attribute__((used, section(".rodata.harness_build_id"))) const char harness_bu
 _Static_assert(ENGINE_INPUT_COUNT > 0, "a model without inputs cannot be run");
 
 int main(void) {
-    const int code = engine_init();
+    int code;
 
+    arena_guard_set();
+    code = engine_init();
     (void)counters_self_test();
     hal_transport_init(&HARNESS_TRANSPORT);
     conversation_run(code);

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "arena_guard.h"
 #include "engine_config.h"
+#include "events.h"
 #include "frames.h"
 #include "hal.h"
 #include "records.h"
@@ -12,7 +14,8 @@ uint32_t pass_samples[BOARD_SAMPLE_WORDS];
 
 static uint8_t master[ENGINE_INPUT_BYTES];
 static uint32_t invocations;
-static uint32_t *next_row;
+static uint32_t *first_row;
+static uint32_t *row;
 static uint32_t row_words;
 
 uint32_t pass_sample_capacity(void) {
@@ -131,7 +134,21 @@ static uint32_t outputs_crc(void) {
     return crc;
 }
 
+bool arena_damaged(void) {
+    const uint32_t damage = arena_guard_damage();
+
+    if (damage == 0u) {
+        return false;
+    }
+    record_error(WIRE_ERROR_ENGINE_ARENA, damage,
+                 damage == 1u ? "the engine wrote before its arena" : "the engine wrote behind its arena");
+    return true;
+}
+
 void pass_send_end(const pass_spec_t *spec, const pass_result_t *result) {
+    if (arena_damaged()) {
+        return;
+    }
     record_begin(WIRE_PASS_END, 0u);
     record_u32(spec->id);
     record_u8(spec->kind);
@@ -147,13 +164,15 @@ void pass_send_end(const pass_spec_t *spec, const pass_result_t *result) {
 
 static void before_layer(void *context, uint32_t op) {
     (void)context;
-    (void)op;
+    events_begin(op);
+    row = &first_row[events_due() * row_words];
     counters_begin();
 }
 
 static void after_layer(void *context, uint32_t op) {
     (void)context;
-    counters_end(&next_row[op * row_words]);
+    counters_end(row);
+    (void)events_end(op);
 }
 
 /* Bracket nothing, the way an engine calls it; twice, so that the second time is warm. */
@@ -161,12 +180,20 @@ static void calibrate(const engine_observer_t *observer) {
     void (*volatile before)(void *, uint32_t) = observer->before;
     void (*volatile after)(void *, uint32_t) = observer->after;
 
-    next_row = pass_samples;
+    first_row = row = pass_samples;
     for (uint32_t i = 0; i < 2u; i++) {
+        events_open();
         before(observer->ctx, 0u);
         after(observer->ctx, 0u);
     }
     counters_keep_bias();
+}
+
+static bool observed_invoke(const engine_observer_t *observer, uint32_t *rows) {
+    first_row = row = rows;
+    events_open();
+    inputs_restore();
+    return !pass_failed(pass_invoke(observer)) && !events_failed();
 }
 
 static bool run_segment(const engine_observer_t *observer, uint32_t warmup, uint32_t iterations) {
@@ -176,16 +203,12 @@ static bool run_segment(const engine_observer_t *observer, uint32_t warmup, uint
     hal_cache_defined_state();
     /* Warm-ups take the measured path, so that its code and its stores are warm too. */
     for (uint32_t i = 0; i < warmup; i++) {
-        next_row = pass_samples;
-        inputs_restore();
-        if (pass_failed(pass_invoke(observer))) {
+        if (!observed_invoke(observer, pass_samples)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < iterations; i++) {
-        next_row = &pass_samples[i * layers * row_words];
-        inputs_restore();
-        if (pass_failed(pass_invoke(observer))) {
+        if (!observed_invoke(observer, &pass_samples[i * layers * row_words])) {
             return false;
         }
         test_fault_in_pass(i);

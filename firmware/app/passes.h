@@ -56,5 +56,7 @@ void pass_send_table(const pass_spec_t *spec, const pass_result_t *result, uint3
 void pass_send_samples(uint32_t id, uint32_t first_word, uint32_t words);
 void pass_send_end(const pass_spec_t *spec, const pass_result_t *result);
 bool pass_failed(int code);
+/* Sends an ERROR when the engine wrote around its arena. */
+bool arena_damaged(void);
 
 #endif

@@ -52,6 +52,8 @@ typedef enum wire_error {
     WIRE_ERROR_SAMPLE_MEMORY = 9,
     WIRE_ERROR_INPUT_INCOMPLETE = 10,
     WIRE_ERROR_LIFECYCLE = 11,
+    WIRE_ERROR_ENGINE_EVENTS = 12,
+    WIRE_ERROR_ENGINE_ARENA = 13,
 } wire_error_t;
 
 #endif

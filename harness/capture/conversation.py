@@ -137,6 +137,9 @@ class _Conversation:
             deadline = self._session.deadline(self._deadlines.boot, "the firmware's hello")
             hello = self._session.greet(deadline)
             check_version(hello)
+            if hello.engine_code and hello.build_id == expected.build_id:
+                # An engine that did not start has no tables to be compared; its error follows.
+                self._session.expect(LayerMessage, deadline)
             deadline = self._session.deadline(self._deadlines.boot, "the firmware's list of layers")
             layers = [self._session.expect(LayerMessage, deadline) for _ in range(hello.op_count)]
             if [layer.index for layer in layers] != list(range(len(layers))):

@@ -43,6 +43,10 @@ def check_identity(hello: HelloMessage, layers: Sequence[LayerMessage], expected
         ("operators", hello.op_count, expected.op_count),
         ("layer outputs", tuple(layer.output_bytes for layer in layers), expected.layer_output_bytes),
     ]
+    if expected.operators is not None:
+        facts.append(
+            ("operator table", tuple((layer.name, layer.source_index) for layer in layers), expected.operators)
+        )
     if expected.cpu_clock_hz is not None:
         facts.append(("CPU clock", hello.cpu_clock_hz, expected.cpu_clock_hz))
     if expected.timing_scope is not None:

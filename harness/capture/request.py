@@ -13,7 +13,8 @@ Tensors = tuple[bytes, ...]
 class ExpectedImage:
     """What the build record says of the image; the running firmware must say the same.
 
-    `layer_output_bytes` holds, for each operator in execution order, the sizes of its outputs.
+    `layer_output_bytes` holds, for each operator in execution order, the sizes of its outputs; `operators` its name
+    and its place in the model file.
     """
 
     build_id: str
@@ -26,6 +27,7 @@ class ExpectedImage:
     cpu_clock_hz: int | None = None
     timing_scope: str | None = None
     lifecycle: str | None = None
+    operators: tuple[tuple[str, int], ...] | None = None
 
     @property
     def op_count(self) -> int:

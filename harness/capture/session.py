@@ -339,6 +339,9 @@ _FIRMWARE_TODO = {
     "sample_memory": "Measure fewer counters at once, or raise the port's sample memory.",
     "lifecycle": "Build with lifecycle carry to run more than one inference per boot.",
     "engine_init": "Look up the engine's code; most often the arena is too small.",
+    "engine_invoke": "Look up the engine's code.",
+    "engine_events": "Report each operator of the engine's table once, in order, around what it does.",
+    "engine_arena": "Mend the engine, or give it a larger arena-size.",
 }
 
 

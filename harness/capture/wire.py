@@ -75,4 +75,6 @@ ERROR_NAMES: Mapping[int, str] = {
     9: "sample_memory",
     10: "input_incomplete",
     11: "lifecycle",
+    12: "engine_events",
+    13: "engine_arena",
 }

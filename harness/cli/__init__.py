@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("harness.cli.bench", "write bench.yaml for the boards on this host"),
     "power": ("harness.cli.power", "power monitors: list, capture, show, calibrate"),
     "doctor": ("harness.cli.doctor", "check what this host can do"),
+    "runtimes": ("harness.cli.runtimes", "list, check and prepare the engines of this host"),
     "cache": ("harness.cli.cache", "show or shrink the compile cache"),
 }
 """Subcommand name -> (module with a Typer `app`, one-line help). Adding a command is one module and one line here."""

@@ -30,6 +30,9 @@ def build(
         typer.Option(help="what the clean window spans (default: invoke_only)", show_default=False),
     ] = None,
     model: Annotated[Path | None, typer.Option(help="the model file, when it moved since freezing")] = None,
+    runtimes: Annotated[
+        list[Path] | None, typer.Option("--runtime", help="directory of the plan's runtime, when it moved")
+    ] = None,
     cache: Annotated[bool, typer.Option(help="use and fill the cache of objects and images")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
@@ -37,7 +40,14 @@ def build(
     from harness.image.build import build as build_image
 
     made = build_image(
-        plan, out, model=model, inputs=inputs or (), lifecycle=lifecycle, timing_scope=timing_scope, cache=cache
+        plan,
+        out,
+        model=model,
+        inputs=inputs or (),
+        lifecycle=lifecycle,
+        timing_scope=timing_scope,
+        cache=cache,
+        runtimes=runtimes or (),
     )
     print_build(made, out, as_json=as_json)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +27,10 @@ class EngineOptions:
         arena_section, weights_section: linker sections for the arena and for constant data.
         backend: the kernel library.
         features: what the core has, of `DSP` and `MVE`.
+        core, cpuflags: the board's core by name, and the compiler flags that choose it.
+        toolchain: name of the toolchain.
+        search: further directories where runtimes may lie.
+        pinned: digests of the sources that a plan needs, by name; empty while one is frozen.
     """
 
     config: Mapping[str, Any]
@@ -35,6 +39,11 @@ class EngineOptions:
     weights_section: str = ".weights.code"
     backend: str = "portable"
     features: frozenset[str] = frozenset()
+    core: str = ""
+    cpuflags: tuple[str, ...] = ()
+    toolchain: str = ""
+    search: tuple[Path, ...] = ()
+    pinned: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,8 @@ class GeneratedEngine:
         sources: files it wrote, relative to the output directory.
         kernel_sources: C files to compile besides, by absolute path.
         include_dirs: directories to search for headers, relative to the output directory or absolute.
-        arena_bytes, weights_bytes: memory for activations, and for constant data.
+        arena_bytes: memory for activations.
+        weights_bytes: memory for constant data; None: the engine's sources hold it, and nobody counted.
         layers: operators in execution order.
         input_tensors, output_tensors: in the model's order.
         engine_version, kernels_version: versions of the generator and of the kernels.
@@ -78,13 +88,14 @@ class GeneratedEngine:
         tree_flags: compiler flags of the units that lie in them, after all others.
         libraries: static libraries to link, in them too.
         link_flags: further flags of the link.
+        runtime: name that the firmware states as its engine; empty: the engine's own name.
     """
 
     sources: tuple[str, ...]
     kernel_sources: tuple[Path, ...]
     include_dirs: tuple[str, ...]
     arena_bytes: int
-    weights_bytes: int
+    weights_bytes: int | None
     layers: tuple[LayerFacts, ...]
     input_tensors: tuple[TensorFacts, ...]
     output_tensors: tuple[TensorFacts, ...]
@@ -94,6 +105,7 @@ class GeneratedEngine:
     tree_flags: tuple[str, ...] = ()
     libraries: tuple[Path, ...] = ()
     link_flags: tuple[str, ...] = ()
+    runtime: str = ""
 
 
 class Engine(Protocol):
@@ -127,6 +139,13 @@ class Engine(Protocol):
             SettingsError: an engine option is unknown or has a value that is not.
         """
 
+    def prebuilt(self, options: EngineOptions) -> GeneratedEngine:
+        """What of the engine is the same for every model, to be compiled ahead of the first build.
+
+        Raises:
+            SettingsError, ToolMissingError: it is not there, or not for this board.
+        """
+
     def generate(self, model: Model, options: EngineOptions, out: Path) -> GeneratedEngine:
         """Write the sources into an existing directory; the same arguments give the same bytes.
 
@@ -136,6 +155,7 @@ class Engine(Protocol):
 
 ENGINES: Mapping[str, str] = {
     "aot": "harness.engines.aot.engine:AotEngine",
+    "external": "harness.engines.external.engine:ExternalEngine",
 }
 """Engines by name, and where their class is."""
 PATH_OPTIONS = frozenset({"cmsis-nn", "directory"})

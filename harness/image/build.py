@@ -35,7 +35,7 @@ from harness.image.record import (
     verify,
 )
 from harness.image.tensor_file import read_tensor
-from harness.plan.freeze import Replay, engine_options, replay
+from harness.plan.freeze import Replay, replay
 from harness.plan.record import Plan
 
 DEFAULT_TIMING_SCOPE: TimingScope = "invoke_only"
@@ -53,6 +53,7 @@ def build(
     timing_scope: TimingScope | None = None,
     cache: bool = True,
     boards_path: Sequence[Path] = (),
+    runtimes: Sequence[Path] = (),
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> Build:
     """Build the firmware image of a plan.
@@ -68,6 +69,7 @@ def build(
         timing_scope: what the clean window spans: `invoke_only` (default), or also restoring the inputs.
         cache: whether objects and images of earlier builds may be used, and are kept.
         boards_path: further directories with board types.
+        runtimes: further directories where the plan's runtime may lie, when it moved.
         deadline_seconds: for compiling and linking.
 
     Raises:
@@ -81,11 +83,8 @@ def build(
     for name, value, known in (("lifecycle", lifecycle, Lifecycle), ("timing scope", scope, TimingScope)):
         if value not in get_args(known):
             raise UsageError(f"There is no {name} {value!r}.", why=f"Known: {', '.join(get_args(known))}.")
-    if out is None:
-        out = Path(tempfile.mkdtemp(prefix="harness-build-"))
-    final = Path(out).absolute()
-    with _new_directory(final) as directory, _store(cache) as store:
-        world = replay(frozen, model=model, boards_path=tuple(boards_path))
+    with _target(out) as final, _new_directory(final) as directory, _store(cache) as store:
+        world = replay(frozen, model=model, boards_path=tuple(boards_path), runtimes=tuple(runtimes))
         deadline = Deadline(deadline_seconds, "the compiler", f"the image of {frozen.board}")
         request = _Request(frozen, world, lifecycle, scope, store, deadline)
         made = _fill(request, directory, inputs)
@@ -107,11 +106,11 @@ def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> B
     plan, world = request.plan, request.world
     generated = directory / "generated"
     generated.mkdir()
-    engine = get_engine(plan.engine).generate(world.model, engine_options(plan), generated)
+    engine = get_engine(plan.engine).generate(world.model, world.options, generated)
     _check_arena(plan, engine)
     pinned_inputs = _write_inputs(inputs, engine.input_tensors, directory)
     write_port_files(world.board_type, generated)
-    project = firmware_project(plan, world.board_type, world.toolchain, generated, engine)
+    project = firmware_project(plan.settings, world.board_type, world.toolchain, generated, engine)
     basis = project.basis()
     build_id = compute_build_id(plan, request.lifecycle, request.timing_scope, basis)
     header = build_header(plan, build_id, request.lifecycle, request.timing_scope)
@@ -191,6 +190,20 @@ def _write_inputs(
         path.write_bytes(data)
         out.append(BuildInput(PinnedFile.of(path, directory), "file" if given else "zero"))
     return tuple(out)
+
+
+@contextmanager
+def _target(out: Path | str | None) -> Iterator[Path]:
+    """The directory to make; a temporary one does not outlive a build that fails."""
+    if out is not None:
+        yield Path(out).absolute()
+        return
+    made = Path(tempfile.mkdtemp(prefix="harness-build-"))
+    try:
+        yield made
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
 
 
 @contextmanager

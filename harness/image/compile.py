@@ -7,9 +7,9 @@ leaves none; each is sealed by a digest of its files, so that a damaged one is m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import copyfile
 from threading import Event
@@ -65,7 +65,7 @@ def object_key(project: Project, unit: Source) -> str:
             "kind": "object",
             "toolchain": asdict(project.toolchain.facts),
             "cflags": list(project.flags(unit)),
-            "include_dirs": [directory.name for directory in project.include_dirs],
+            "include_dirs": [directory.name for directory in project.includes(unit)],
             "unit": [unit.name, unit.sha256],
             "headers": [[header.name, header.sha256] for header in project.closure(unit)],
             "tree": project.tree_of(unit),
@@ -90,6 +90,11 @@ def image_key(project: Project, objects: Mapping[str, str]) -> str:
 
 def _digest(value: Any) -> str:
     return sha256_bytes(canonical(value))
+
+
+def compile_objects(project: Project, units: Sequence[Source], store: ContentStore, deadline: Deadline) -> None:
+    """Compile units into the cache without linking; raises like `compile_image`."""
+    _compile_all(replace(project, units=tuple(units)), {u.name: object_key(project, u) for u in units}, store, deadline)
 
 
 def _compile_all(
@@ -126,7 +131,7 @@ def _compile(project: Project, unit: Source, directory: Path, deadline: Deadline
         str(project.toolchain.compiler),
         *project.flags(unit),
         *project.prefix_maps(directory.resolve()),
-        *(f"-I{include.path}" for include in project.include_dirs),
+        *(f"-I{include.path}" for include in project.includes(unit)),
         *project.toolchain.include_flags,
         "-c",
         str(unit.path),
@@ -150,9 +155,9 @@ def _link(
     for unit, path in objects:
         names.append(f"{unit.name.replace('/', '.')}.o")
         copyfile(path, directory / names[-1])
-    for library in project.libraries:
-        names.append(library.name.replace("/", "."))
-        copyfile(library.path, directory / names[-1])
+    libraries = {library.name.replace("/", "."): library.path for library in project.libraries}
+    for name, path in libraries.items():
+        copyfile(path, directory / name)
     command = [
         str(project.toolchain.compiler),
         *project.ldflags,
@@ -160,6 +165,7 @@ def _link(
         f"-T{project.scripts[0].path}",
         f"-Wl,-Map={MAP_NAME}",
         *names,
+        *(("-Wl,--start-group", *libraries, "-Wl,--end-group") if libraries else ()),
         *project.toolchain.library_flags,
         "-o",
         ELF_NAME,
@@ -167,5 +173,5 @@ def _link(
     finished = run_guarded(command, deadline, cwd=directory, env=clean_env())
     if not finished.ok:
         raise link_error(finished, regions)
-    for name in names:
+    for name in (*names, *libraries):
         (directory / name).unlink()

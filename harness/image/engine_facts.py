@@ -24,10 +24,16 @@ class EngineFacts:
     engine_version: str
     kernels_version: str
     arena_bytes: int
-    weights_bytes: int
+    weights_bytes: int | None
     layers: tuple[LayerFacts, ...]
     input_tensors: tuple[TensorFacts, ...]
     output_tensors: tuple[TensorFacts, ...]
+    runtime: str = ""
+
+    @property
+    def reported_name(self) -> str:
+        """What the firmware calls its engine."""
+        return self.runtime or self.name
 
     @property
     def keeps_state(self) -> bool:
@@ -46,6 +52,7 @@ class EngineFacts:
             layers=tuple(engine.layers),
             input_tensors=tuple(engine.input_tensors),
             output_tensors=tuple(engine.output_tensors),
+            runtime=engine.runtime,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from harness.core.hashing import sha256_file
 from harness.core.resources import data_dir
 from harness.image.build_header import FILE_NAME, fault_flags
 from harness.image.port_files import SCRIPT_NAME
-from harness.plan.record import Plan
 from harness.plan.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -24,6 +23,13 @@ if TYPE_CHECKING:
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<([^>\n]+)>|(\w+))', re.MULTILINE)
 _SCRIPT_INCLUDE = re.compile(r"^\s*INCLUDE\s+\"?([\w./-]+)\"?", re.MULTILINE)
+
+
+CXX_FLAGS = {"-std=c11": "-std=c++17"}
+"""What stands for a flag of the C compiler when a unit is C++."""
+CXX_ONLY_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")
+OPEN_DIRS = ("firmware", "generated")
+"""Directories of the package whose headers sources from outside may include."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,23 @@ class Project:
 
     def flags(self, unit: Source) -> tuple[str, ...]:
         """Compiler flags of a unit, without include directories."""
+        cflags = tuple(CXX_FLAGS.get(flag, flag) for flag in self.cflags) if _is_cxx(unit) else self.cflags
         if unit.name.startswith("firmware/app/"):
-            return (*self.cflags, *self.app_flags)
-        return (*self.cflags, *self.tree_flags) if self.tree_of(unit) is not None else self.cflags
+            return (*cflags, *self.app_flags)
+        if self.tree_of(unit) is None:
+            return cflags
+        return (*cflags, *(CXX_ONLY_FLAGS if _is_cxx(unit) else ()), *self.tree_flags)
+
+    def includes(self, unit: Source) -> tuple[Source, ...]:
+        """Directories searched for a unit's headers.
+
+        Sources from outside look into their own first, and never into the application's: names may be the same.
+        """
+        if self.tree_of(unit) is None:
+            return self.include_dirs
+        own = [directory for directory in self.include_dirs if self.tree_of(directory) is not None]
+        ours = [directory for directory in self.include_dirs if directory.name in OPEN_DIRS]
+        return (*own, *ours)
 
     def tree_of(self, unit: Source) -> str | None:
         """Digest of the tree that a unit lies in; None for the package's own."""
@@ -93,14 +113,14 @@ class Project:
                         why="What it reads cannot be told without compiling, so its object could not be cached.",
                         todo="Include the header by its name.",
                     )
-                header = self._find((quoted or angled).decode(), current.path.parent if quoted else None)
+                header = self._find((quoted or angled).decode(), current.path.parent if quoted else None, unit)
                 if header is not None and header.name not in found:
                     found[header.name] = header
                     pending.append(header)
         return tuple(found[name] for name in sorted(found))
 
-    def _find(self, text: str, beside: Path | None) -> Source | None:
-        directories = ([beside] if beside else []) + [directory.path for directory in self.include_dirs]
+    def _find(self, text: str, beside: Path | None, unit: Source) -> Source | None:
+        directories = ([beside] if beside else []) + [directory.path for directory in self.includes(unit)]
         for directory in directories:
             candidate = directory / text
             if candidate.is_file():
@@ -146,10 +166,12 @@ def _name(path: Path, roots: Mapping[str, Path]) -> str:
 
 
 def firmware_project(
-    plan: Plan, board: BoardType, toolchain: Toolchain, generated: Path, engine: GeneratedEngine
+    settings: Mapping[str, Any], board: BoardType, toolchain: Toolchain, generated: Path, engine: GeneratedEngine
 ) -> Project:
-    """The project of a plan's image; `generated` holds the engine's output and the port's generated files, and will
-    hold the build header.
+    """The project of an image; `generated` holds the engine's output and the port's generated files, and will hold the
+    build header.
+
+    `settings` are those of a plan.
 
     Raises:
         BuildError: the port lacks a file.
@@ -184,16 +206,20 @@ def firmware_project(
         cflags=(
             *board.core.cpuflags,
             *toolchain.spec.cflags,
-            f"-{plan.settings['optimization']}",
-            *plan.settings["compile-flags"],
+            f"-{settings['optimization']}",
+            *settings["compile-flags"],
         ),
-        app_flags=fault_flags(plan.settings["test-fault"]),
+        app_flags=fault_flags(settings["test-fault"]),
         ldflags=(*board.core.cpuflags, *toolchain.spec.ldflags, *engine.link_flags),
         toolchain=toolchain,
         trees=MappingProxyType({name: tree.sha256 for name, tree in outside.items()}),
         tree_flags=engine.tree_flags,
         libraries=tuple(Source(_name(path, roots), path.resolve()) for path in engine.libraries),
     )
+
+
+def _is_cxx(unit: Source) -> bool:
+    return unit.path.suffix in (".cc", ".cpp", ".cxx")
 
 
 def _c_files(directory: Path) -> list[Path]:

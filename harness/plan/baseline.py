@@ -11,6 +11,7 @@ from harness.core.hashing import sha256_file, tree_digest
 from harness.core.resources import data_dir
 
 SUFFIXES = frozenset({".c", ".h", ".ld", ".S", ".inc", ".py", ".j2"})
+ENGINE_HEADERS = ("engine.h", "engine_resources.h")
 SHARED_FIRMWARE = ("app", "hal", "kernels", "ports/common")
 PACKAGE_CODE = (
     "engines",
@@ -29,7 +30,8 @@ def baseline_fingerprint(board: BoardType) -> str:
 
 def _entries(board: BoardType) -> Iterator[tuple[str, Path]]:
     firmware = data_dir("firmware")
-    yield "firmware/engine.h", firmware / "engine.h"
+    for name in ENGINE_HEADERS:
+        yield f"firmware/{name}", firmware / name
     for part in SHARED_FIRMWARE:
         yield from _tree(f"firmware/{part}", firmware / part)
     yield from _tree("port", board.port_dir)

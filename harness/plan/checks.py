@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from harness.engines.flags import REFUSED_FLAGS
+
 Check = Callable[[Any], Any]
 _SIZE = re.compile(r"^([0-9]+)\s*(?:([KkMm])(?:i?[Bb])?)?$")
 _SCALAR = (str, int, float, bool)
@@ -123,13 +125,6 @@ def words(pattern: str, meaning: str) -> Check:
     return check
 
 
-_REFUSED_FLAGS = (
-    "-fplugin", "-fprofile", "-fdump", "-ffile-prefix", "-fdebug-prefix", "-fmacro-prefix", "-flto", "-fuse",
-    "-frandom", "-ftest-coverage", "-fwhole-program", "-fstack-usage", "-fcallgraph", "-fopt-info", "-fsanitize",
-    "-frecord", "-save", "-mcpu", "-mfloat-abi", "-mfpu", "-march", "-mthumb", "-marm", "-DHARNESS_",
-)  # fmt: skip
-
-
 def compile_flags(value: Any) -> list[str]:
     """Compiler flags that change code and nothing else: `-f...`, `-m...` and `-D...`.
 
@@ -138,7 +133,7 @@ def compile_flags(value: Any) -> list[str]:
     """
     flags: list[str] = words(r"-[fmD][A-Za-z0-9_][A-Za-z0-9_=,.+-]*", "flags of the form -f..., -m... or -D...")(value)
     for item in flags:
-        if item.startswith(_REFUSED_FLAGS):
+        if item.startswith(REFUSED_FLAGS):
             raise ValueError(
                 f"{item} is not allowed: the board type and the harness decide it, or it breaks repeatability"
             )

@@ -19,7 +19,7 @@ from harness.model.load import load_model
 from harness.model.types import Model
 from harness.plan.baseline import baseline_fingerprint
 from harness.plan.record import Plan, PlanModel, PlanTree
-from harness.plan.settings import HOST_SETTINGS, resolve
+from harness.plan.settings import HOST_SETTINGS, SEARCH_SETTINGS, SETTINGS, resolve
 from harness.plan.toolchain import Toolchain, find_toolchain
 
 
@@ -44,7 +44,8 @@ def freeze(
         BoardDescriptorError: there is no such board type.
         ToolMissingError: the compiler is not installed.
     """
-    local = sorted(key for key in settings if key.replace("_", "-") in HOST_SETTINGS and key != "boards_path")
+    named = {key: key.replace("_", "-") for key in settings}
+    local = sorted(key for key, name in named.items() if name in HOST_SETTINGS and name not in SEARCH_SETTINGS)
     if local:
         raise SettingsError(
             f"{', '.join(local)} cannot be frozen: {'it belongs' if len(local) == 1 else 'they belong'} to this host.",
@@ -55,12 +56,11 @@ def freeze(
     if path is None:
         raise SettingsError("No model was named.", todo="Name a .tflite file, or set `model` in the configuration.")
     values = dict(resolved.plan)
-    if values["board"] is None:
-        raise SettingsError("No board type was named.", todo="Name one, as in --board mps3_an547.")
-    board_type = load_board_type(values["board"], extra=tuple(map(Path, resolved.host.get("boards-path", ()))))
+    board_type = _board_type(values, resolved.host)
     _resolve_against_board(values, board_type)
     facts = board_type.firmware_facts()
-    loaded, trees = _open_model(Path(path), values, facts)
+    search = tuple(map(Path, resolved.host.get("runtimes-path", ())))
+    loaded, trees = _open_model(Path(path), values, facts, search)
     values["engine-config"] = _without_paths(values)
     toolchain = find_toolchain(values["toolchain"], board_type.core.cpuflags)
     return Plan(
@@ -103,15 +103,11 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
 
 
 def _open_model(
-    path: Path, settings: Mapping[str, Any], board_facts: Mapping[str, Any]
+    path: Path, settings: dict[str, Any], board_facts: Mapping[str, Any], search: tuple[Path, ...]
 ) -> tuple[Model, tuple[SourceTree, ...]]:
+    _choose_backend(settings)
     engine = get_engine(str(settings["engine"]))
-    if settings["backend"] not in engine.backends:
-        raise SettingsError(
-            f"Engine {engine.name!r} has no backend {settings['backend']!r}.",
-            why=did_you_mean(str(settings["backend"]), engine.backends),
-        )
-    options = _options(settings, board_facts)
+    options = replace(_options(settings, board_facts), search=search)
     loaded = load_model(path)
     engine.check(loaded, options)
     return loaded, engine.trees(options)
@@ -123,11 +119,45 @@ def _without_paths(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings["engine-config"].items() if key not in paths}
 
 
-def engine_options(plan: Plan) -> EngineOptions:
-    """What the engine is asked to do by a plan."""
+def engine_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], EngineOptions]:
+    """Complete settings, and what they ask of the engine, without a model: for what is the same for all of them.
+
+    Raises:
+        SettingsError, BoardDescriptorError: as `freeze`.
+    """
+    resolved = resolve(given, {})
+    values = dict(resolved.plan)
+    board_type = _board_type(values, resolved.host)
+    _resolve_against_board(values, board_type)
+    _choose_backend(values)
+    search = tuple(map(Path, resolved.host.get("runtimes-path", ())))
+    return values, replace(_options(values, board_type.firmware_facts()), search=search)
+
+
+def _board_type(values: Mapping[str, Any], host: Mapping[str, Any]) -> BoardType:
+    if values["board"] is None:
+        raise SettingsError("No board type was named.", todo="Name one, as in --board mps3_an547.")
+    return load_board_type(values["board"], extra=tuple(map(Path, host.get("boards-path", ()))))
+
+
+def _choose_backend(values: dict[str, Any]) -> None:
+    engine = get_engine(str(values["engine"]))
+    if values["backend"] == SETTINGS["backend"].default:
+        # Each engine has a default of its own.
+        values["backend"] = engine.backends[0]
+    if values["backend"] not in engine.backends:
+        raise SettingsError(
+            f"Engine {engine.name!r} has no backend {values['backend']!r}.",
+            why=did_you_mean(str(values["backend"]), engine.backends),
+        )
+
+
+def engine_options(plan: Plan, search: tuple[Path, ...] = ()) -> EngineOptions:
+    """What the engine is asked to do by a plan; `search` names further directories where its runtime may lie."""
     options = _options(plan.settings, plan.board_facts)
     named = {tree.option: tree.path for tree in plan.trees if tree.option}
-    return replace(options, config={**options.config, **named})
+    pinned = {tree.name: tree.sha256 for tree in plan.trees if tree.option}
+    return replace(options, config={**options.config, **named}, search=search, pinned=pinned)
 
 
 def _options(settings: Mapping[str, Any], board_facts: Mapping[str, Any]) -> EngineOptions:
@@ -138,6 +168,9 @@ def _options(settings: Mapping[str, Any], board_facts: Mapping[str, Any]) -> Eng
         weights_section=f".weights.{settings['weights-location']}",
         backend=settings["backend"],
         features=core_features(board_facts["core"]),
+        core=board_facts["core"]["name"],
+        cpuflags=tuple(board_facts["core"]["cpuflags"]),
+        toolchain=settings["toolchain"],
     )
 
 
@@ -152,20 +185,28 @@ def core_features(core: Mapping[str, Any]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Replay:
-    """A plan's world, found again: the board type, the model and the compiler, all as frozen."""
+    """A plan's world, found again, all as frozen: board type, model, compiler, and options that name the sources."""
 
     board_type: BoardType
     model: Model
     toolchain: Toolchain
+    options: EngineOptions
 
 
-def replay(plan: Plan, *, model: Path | str | None = None, boards_path: tuple[Path, ...] = ()) -> Replay:
+def replay(
+    plan: Plan,
+    *,
+    model: Path | str | None = None,
+    boards_path: tuple[Path, ...] = (),
+    runtimes: tuple[Path, ...] = (),
+) -> Replay:
     """Find a plan's model, board type and compiler again and compare them with what was frozen.
 
     Args:
         plan: the plan.
         model: where the model is now, when it moved.
         boards_path: further directories with board types.
+        runtimes: further directories where the plan's runtime may lie.
 
     Raises:
         PlanError: a fact differs; the message lists every one, frozen versus now.
@@ -181,7 +222,8 @@ def replay(plan: Plan, *, model: Path | str | None = None, boards_path: tuple[Pa
     loaded = load_model(path)
     board_type = load_board_type(plan.board, extra=boards_path)
     toolchain = find_toolchain(plan.toolchain.name, board_type.core.cpuflags)
-    trees = get_engine(plan.engine).trees(engine_options(plan))
+    options = engine_options(plan, runtimes)
+    trees = get_engine(plan.engine).trees(options)
     drifts = [
         *_differences("model", {"sha256": plan.model.sha256}, {"sha256": loaded.sha256}),
         *_differences("board", thaw(plan.board_facts), board_type.firmware_facts()),
@@ -196,7 +238,7 @@ def replay(plan: Plan, *, model: Path | str | None = None, boards_path: tuple[Pa
             todo="Restore these, or freeze the plan again.",
             context={"drifts": [{"fact": name, "frozen": frozen, "now": now} for name, frozen, now in drifts]},
         )
-    return Replay(board_type, loaded, toolchain)
+    return Replay(board_type, loaded, toolchain, options)
 
 
 def _facts(facts: Any) -> dict[str, Any]:

@@ -83,6 +83,7 @@ _TABLE = (
     _host("bench", checks.path, "bench description"),
     _host("out", checks.path, "directory for results"),
     _host("boards-path", checks.words(r"[^\0]+", "directories"), "further directories with board types"),
+    _host("runtimes-path", checks.words(r"[^\0]+", "directories"), "further directories with runtimes"),
     _host("deadlines", checks.deadlines, "seconds by phase"),
 )
 
@@ -92,6 +93,8 @@ PLAN_SETTINGS: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items(
 """Names of the settings that a plan freezes."""
 HOST_SETTINGS: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.host_local)
 """Names of the settings that a plan never holds."""
+SEARCH_SETTINGS = ("boards-path", "runtimes-path")
+"""Those of them that freezing takes: lists of directories."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +206,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     for name in ("model", "bench", "out"):
         if out.get(name):
             out[name] = str(path.parent / out[name])
-    if out.get("boards-path"):
-        out["boards-path"] = [str(path.parent / part) for part in out["boards-path"]]
+    for name in SEARCH_SETTINGS:
+        if out.get(name):
+            out[name] = [str(path.parent / part) for part in out[name]]
     for name in PATH_OPTIONS & out.get("engine-config", {}).keys():
         out["engine-config"][name] = str(path.parent / str(out["engine-config"][name]))
     return out

@@ -27,8 +27,9 @@ class HilMark:
     """One test's request.
 
     `settings` are settings of a plan by their Python names; `baseline` are settings that differ in the build to compare
-    with, when no baseline is given on the command line. `inputs` and `expected` are files by tensor name or in the
-    model's order (None: not given); `expect` and `tolerance` are those of `harness.run`.
+    with, when no baseline is given on the command line. Paths in them are relative to `directory`, the test file's.
+    `inputs` and `expected` are files by tensor name or in the model's order (None: not given); `expect` and `tolerance`
+    are those of `harness.run`.
     """
 
     model: Path | None
@@ -42,10 +43,19 @@ class HilMark:
     expected: Any = None
     expect: str = "reference"
     tolerance: float = 0.0
+    directory: Path = Path()
 
     def plan_settings(self, *, for_baseline: bool = False) -> dict[str, Any]:
         """Settings to freeze, for the test's own run or for its baseline."""
-        return {**self.settings, **(self.baseline if for_baseline else {})}
+        out = {**self.settings, **(self.baseline if for_baseline else {})}
+        if isinstance(out.get("engine_config"), Mapping):
+            from harness.engines.base import PATH_OPTIONS
+
+            out["engine_config"] = {
+                key: str(self.directory / str(value)) if key in PATH_OPTIONS else value
+                for key, value in out["engine_config"].items()
+            }
+        return out
 
 
 def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | None:
@@ -88,6 +98,7 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
         expected=_files(path, merged.get("expected")),
         expect=merged.get("expect", "reference"),
         tolerance=float(merged.get("tolerance", 0.0)),
+        directory=path.parent,
     )
 
 

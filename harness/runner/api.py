@@ -46,7 +46,7 @@ def profile_run(
     from harness.bench.inventory import load_bench
     from harness.image.build import build
     from harness.plan.freeze import freeze
-    from harness.plan.settings import HOST_SETTINGS, resolve
+    from harness.plan.settings import HOST_SETTINGS, SEARCH_SETTINGS, resolve
     from harness.runner.deadlines import Deadlines
     from harness.runner.run import run
 
@@ -56,7 +56,7 @@ def profile_run(
     frozen = {
         key: value
         for key, value in settings.items()
-        if key.replace("_", "-") not in HOST_SETTINGS or key in ("model", "boards_path")
+        if (name := key.replace("_", "-")) not in HOST_SETTINGS or name in ("model", *SEARCH_SETTINGS)
     }
     plan = freeze(config=config, **frozen)
     with tempfile.TemporaryDirectory(prefix="hil-build-") as parent:
@@ -65,6 +65,7 @@ def profile_run(
             Path(parent) / "build",
             model=plan.model.path,
             boards_path=boards_path,
+            runtimes=tuple(map(Path, host.get("runtimes-path", ()))),
             deadline_seconds=limits["build"],
         )
         return run(

@@ -32,13 +32,14 @@ def expected_image(build: Build) -> ExpectedImage:
         build_id=build.build_id,
         board_type=build.plan.board,
         model_sha256=build.plan.model.sha256,
-        engine=build.plan.engine,
+        engine=build.engine.reported_name,
         input_bytes=tuple(tensor.nbytes for tensor in build.engine.input_tensors),
         output_bytes=tuple(tensor.nbytes for tensor in build.engine.output_tensors),
         layer_output_bytes=tuple(tuple(layer.output_bytes) for layer in build.engine.layers),
         cpu_clock_hz=build.plan.cpu_clock_hz,
         timing_scope=build.timing_scope,
         lifecycle=build.lifecycle,
+        operators=tuple((layer.op, layer.source_index) for layer in build.engine.layers),
     )
 
 

@@ -34,7 +34,7 @@ def project(request: pytest.FixtureRequest, reference: dict[str, Build], tmp_pat
     )
     write_port_files(board, generated)
     (generated / FILE_NAME).write_text(build_header(plan, "0" * 32, "carry", "invoke_only"))
-    return firmware_project(plan, board, find_toolchain("gcc", board.core.cpuflags), generated, engine)
+    return firmware_project(plan.settings, board, find_toolchain("gcc", board.core.cpuflags), generated, engine)
 
 
 def test_headers_found_are_at_least_those_the_compiler_reads(project: Project) -> None:

@@ -15,6 +15,7 @@ from harness.engines.aot.cmsis_nn import with_cmsis_nn
 from harness.engines.aot.emit import SOURCES, emit
 from harness.engines.aot.lowering import Call, Cell, KernelConfig, Lowered, OpView, RefusedError, calls_of
 from harness.engines.aot.planner import ALIGNMENT, plan_arena
+from harness.engines.aot.prebuilt import prebuilt_kernels
 from harness.engines.aot.registry import LOWERINGS
 from harness.engines.aot.state import find_state
 from harness.engines.base import EngineOptions, GeneratedEngine, layer_facts, tensor_facts
@@ -96,6 +97,10 @@ class AotEngine:
             trees=trees,
             tree_flags=("-w",),
         )
+
+    def prebuilt(self, options: EngineOptions) -> GeneratedEngine:
+        """The kernels; see `Engine.prebuilt`."""
+        return prebuilt_kernels(self.trees(options), ENGINE_VERSION, KERNELS_VERSION)
 
     def _lower(self, model: Model, options: EngineOptions) -> tuple[tuple[Lowered, ...], tuple[Cell, ...]]:
         config = kernel_config(options.config)
