@@ -84,6 +84,9 @@ bool window_run(pass_spec_t *spec) {
         }
         result.warm_ticks = ticks > result.warm_ticks ? ticks : result.warm_ticks;
     }
+    if (hal_observer_only_icount()) {
+        spec->iterations = spec->iterations != 0u ? spec->iterations : spec->min_iterations;
+    }
     result.iterations = spec->iterations != 0u ? spec->iterations : auto_iterations(spec, result.warm_ticks);
 
     hal_observer_read(before);
@@ -107,7 +110,13 @@ bool window_run(pass_spec_t *spec) {
         return false;
     }
 
-    result.sample_words = result.iterations < BOARD_SAMPLE_WORDS ? result.iterations : BOARD_SAMPLE_WORDS;
+    if (hal_observer_only_icount()) {
+        /* No clock was read: the window states instructions, and no single inference has a figure. */
+        result.ticks = after[0] - before[0];
+        result.sample_words = 0u;
+    } else {
+        result.sample_words = result.iterations < BOARD_SAMPLE_WORDS ? result.iterations : BOARD_SAMPLE_WORDS;
+    }
     spec->column_count = 1u;
     spec->columns[0] = (counter_column_t){.source = COUNTER_CYCLES, .status = COUNTER_OK};
     pass_send_table(spec, &result, 1u);

@@ -28,6 +28,9 @@ HAL_COUNTER_ACCESS uint32_t hal_cycles(void) {
 }
 
 hal_cycle_state_t hal_cycles_init(void) {
+    if (hal_observer_only_icount()) {
+        return HAL_CYCLES_ABSENT;
+    }
     DEMCR |= DEMCR_TRCENA;
     __asm volatile("dsb" ::: "memory");
     hal_cycles_enable(true);

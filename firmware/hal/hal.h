@@ -2,18 +2,23 @@
  * What the app needs of a chip: one interface, small implementations chosen by macros of the port's board.h.
  *
  * board.h states
- *   BOARD_CORTEX_M            the core is a Cortex-M (else the port brings its own implementation)
- *   BOARD_HAS_CACHES          L1 caches need maintenance before a window
- *   BOARD_GATE_SET_ADDRESS, BOARD_GATE_CLEAR_ADDRESS, BOARD_GATE_MASK   a pin that shows measured windows
+ *
+ * - BOARD_CORTEX_M: the core is a Cortex-M (else the port brings its own implementation)
+ * - BOARD_HAS_CACHES: L1 caches need maintenance before a window
+ * - BOARD_GATE_SET_ADDRESS, BOARD_GATE_CLEAR_ADDRESS, BOARD_GATE_MASK: a pin that shows measured windows
+ *
  * and includes board_map.h, which is written from the descriptor and states
- *   BOARD_DWT_BASE            address of the DWT registers
- *   BOARD_PMU_BASE            address of the Armv8.1-M PMU registers; absent where the core has none
- *   BOARD_OBSERVER_BASE       address of the emulator's observer page; absent on silicon
- *   BOARD_SAMPLE_WORDS        32-bit words of sample memory
- *   BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES
- *   BOARD_UART_BASE, BOARD_CDC_BASE, BOARD_UART_CLOCK_HZ   CMSDK UARTs of the transports `serial` and `cdc`;
- * absent where the port has none of that kind
- *   and the descriptor's macros
+ *
+ * - BOARD_DWT_BASE: address of the DWT registers
+ * - BOARD_PMU_BASE: address of the Armv8.1-M PMU registers; absent where the core has none
+ * - BOARD_OBSERVER_BASE: address of the emulator's observer page; absent on silicon
+ * - BOARD_ICOUNT_INSNS, BOARD_ICOUNT_TICKS: instructions in so many ticks of SysTick at an emulator's fixed
+ *   instruction count; absent on silicon
+ * - BOARD_SAMPLE_WORDS: 32-bit words of sample memory
+ * - BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES: sizes of the buffers
+ * - BOARD_UART_BASE, BOARD_CDC_BASE, BOARD_UART_CLOCK_HZ: CMSDK UARTs of the transports `serial` and `cdc`;
+ *   absent where the port has none of that kind
+ * - the descriptor's macros
  */
 #ifndef HARNESS_HAL_H
 #define HARNESS_HAL_H
@@ -73,6 +78,11 @@ void hal_events_read(uint32_t slots, uint32_t *values);
 uint32_t hal_observer_count(void);
 const char *hal_observer_name(uint32_t index);
 void hal_observer_read(uint64_t *values);
+bool hal_observer_only_icount(void); /* the emulator keeps no counters; only its instructions are known */
+
+/* Instructions since the start, from an emulator's fixed instruction count. */
+void hal_icount_start(void);
+uint64_t hal_icount(void);
 
 /* Caches into a defined state: cleaned and invalidated on silicon, emptied by a hint in the emulator's model.
  */

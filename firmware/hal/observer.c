@@ -26,13 +26,31 @@ static const char *const names[] = {
 };
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
-HAL_COUNTER_ACCESS uint32_t hal_observer_count(void) {
+HAL_COUNTER_ACCESS static uint32_t page_count(void) {
     if (OBSERVER->magic != OBSERVER_MAGIC || OBSERVER->version != OBSERVER_VERSION) {
         return 0u;
     }
     const uint32_t count = OBSERVER->count;
 
     return count < NAME_COUNT ? count : NAME_COUNT;
+}
+
+/* Memory without the page's magic: nobody keeps counters there, and what is written to it just stays. */
+bool hal_observer_only_icount(void) {
+    static enum { UNKNOWN, KEPT, ONLY_ICOUNT } state;
+
+    if (state == UNKNOWN) {
+        state = page_count() != 0u ? KEPT : ONLY_ICOUNT;
+        if (state == ONLY_ICOUNT) {
+            hal_icount_start();
+        }
+    }
+    return state == ONLY_ICOUNT;
+}
+
+/* Instructions are the first of the values. */
+uint32_t hal_observer_count(void) {
+    return hal_observer_only_icount() ? 1u : page_count();
 }
 
 const char *hal_observer_name(uint32_t index) {
@@ -53,12 +71,20 @@ HAL_COUNTER_ACCESS static uint64_t read_value(uint32_t index) {
 }
 
 void hal_observer_read(uint64_t *values) {
+    if (hal_observer_only_icount()) {
+        values[0] = hal_icount();
+        return;
+    }
     for (uint32_t i = 0; i < NAME_COUNT; i++) {
         values[i] = read_value(i);
     }
 }
 
 #else
+
+bool hal_observer_only_icount(void) {
+    return false;
+}
 
 uint32_t hal_observer_count(void) {
     return 0u;

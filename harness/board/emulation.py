@@ -84,11 +84,13 @@ class Emulator(Record):
     """What stands in for the board. Only the virtual bench reads this.
 
     `tcm` are ranges of tightly coupled data memory, in pairs as in `cacheable`; one bus access moves `bus_bytes`;
+    `systick_hz` is the rate of the machine's SysTick, from which instructions are read where no plugin can be loaded;
     `uarts` says which of the machine's UARTs, counted from 0, a transport uses.
     """
 
     machine: str
     icount_shift: Annotated[int, Field(ge=0, le=10)]
+    systick_hz: Annotated[int, Field(gt=0, le=1_000_000_000)]
     qemu_memory: tuple[EmulatedMemory, ...]
     debug_words: Annotated[tuple[DebugWord, ...], Field(max_length=16)] = ()
     pages: Pages

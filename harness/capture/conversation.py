@@ -12,7 +12,7 @@ from harness.capture.collect import PassCollector, TensorCollector, contradictio
 from harness.capture.commands import PassCommand
 from harness.capture.identity import check_identity, check_version, to_record
 from harness.capture.messages import ChunkMessage, EndMessage, InputSetMessage, LayerMessage, PassEndMessage
-from harness.capture.passes import NO_COUNTERS, REFUSED, PassPlan, plan_passes
+from harness.capture.passes import NO_COUNTERS, NO_PLUGIN, REFUSED, PassPlan, plan_passes
 from harness.capture.record import (
     Capture,
     CleanWindow,
@@ -181,7 +181,7 @@ class _Conversation:
         window = self._request.window
         if window is None:
             return None
-        if hello.counter_unit == "none":
+        if hello.counter_unit == "none" and not hello.observer:
             self._unavailable[CLEAN_WINDOW] = NO_COUNTERS
             return None
         self._set_inputs(hello, self._request.inputs)
@@ -255,7 +255,7 @@ class _Conversation:
             raise contradiction(f"Pass {plan.name}: {table.rows} rows came for {hello.op_count} layers.")
         for asked, got in zip(plan.columns, table.columns, strict=True):
             if got.status != ColumnStatus.OK:
-                self._unavailable[asked.name] = REFUSED
+                self._unavailable[asked.name] = NO_PLUGIN if hello.counter_unit == "none" else REFUSED
         samples, overflow = split_rows(done.words, table.iterations, table.rows, table.columns)
         return PassRecord(
             name=plan.name,

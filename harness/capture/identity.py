@@ -8,7 +8,7 @@ from typing import Literal
 from harness.capture.messages import HelloMessage, LayerMessage
 from harness.capture.record import Hello, LayerInfo, Lifecycle, Scope
 from harness.capture.request import ExpectedImage
-from harness.capture.wire import PROTOCOL_VERSION
+from harness.capture.wire import INSTRUCTION_CLOCK, PROTOCOL_VERSION
 from harness.core.errors import IdentityMismatchError
 
 SCOPES: tuple[Scope, ...] = ("invoke_only", "restore_and_invoke")
@@ -64,6 +64,8 @@ def to_record(hello: HelloMessage, nonce: int, layers: Sequence[LayerMessage]) -
     unit: Literal["dwt", "armv8m-pmu", "none"] = "armv8m-pmu" if slots else "dwt"
     if not hello.self_test.get("cycles_present", 0):
         unit = "none"
+    observer = bool(hello.self_test.get("observer_count", 0))
+    clocked = unit != "none" or not observer
     return Hello(
         protocol_version=hello.protocol_version,
         nonce=nonce,
@@ -72,11 +74,11 @@ def to_record(hello: HelloMessage, nonce: int, layers: Sequence[LayerMessage]) -
         engine=hello.engine,
         model_sha256=hello.model_sha256.hex(),
         cpu_clock_hz=hello.cpu_clock_hz,
-        window_clock=hello.window_clock,
-        window_clock_hz=hello.window_clock_hz,
+        window_clock=hello.window_clock if clocked else INSTRUCTION_CLOCK,
+        window_clock_hz=hello.window_clock_hz if clocked else 0,
         counter_unit=unit,
         counter_slots=slots,
-        observer=bool(hello.self_test.get("observer_count", 0)),
+        observer=observer,
         arena_bytes=hello.arena_bytes,
         op_count=hello.op_count,
         input_bytes=hello.input_bytes,

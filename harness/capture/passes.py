@@ -26,6 +26,7 @@ DEFAULT_SELECTION: Selection = dict.fromkeys(GROUPS, "default")
 NO_PMU = "not available on this core: it has no PMU, only a cycle counter"
 NO_COUNTERS = "not available: this target has no cycle counter"
 REFUSED = "not counted by this core: its PMU refuses the event"
+NO_PLUGIN = "not available: this emulator keeps no counters; it tells instructions alone, from its fixed -icount"
 NO_EMULATOR = "not available on silicon: only an emulator knows it"
 
 
@@ -43,7 +44,7 @@ CYCLES = ColumnPlan(Source.CYCLES, 0, CPU_CYCLES)
 
 @dataclass(frozen=True)
 class PassPlan:
-    """One instrumented pass; the first column is always the cycle counter."""
+    """One instrumented pass; the first column is the cycle counter, where there is one."""
 
     name: str
     columns: tuple[ColumnPlan, ...]
@@ -93,6 +94,9 @@ def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: boo
     """
     groups = select_events(selection)
     wanted = [event.name for events in groups.values() for event in events]
+    if not cycles and observer:
+        columns = (ColumnPlan(Source.OBSERVER, index, name) for index, name in enumerate(OBSERVATIONS))
+        return Passes((PassPlan("emulator", tuple(columns)),), dict.fromkeys([CPU_CYCLES, *wanted], NO_PLUGIN))
     if not cycles:
         return Passes((), dict.fromkeys([CPU_CYCLES, *wanted], NO_COUNTERS))
     passes: list[PassPlan] = []

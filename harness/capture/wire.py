@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
+INSTRUCTION_CLOCK = "emulator.instructions"
+"""The window's clock where an emulator keeps no counters: it counts instructions and has no rate."""
+
 PROTOCOL_VERSION = 1
 RESET_STATE = 0x01
 """Flag of a pass: streaming state back to its initial value first."""

@@ -7,6 +7,7 @@ port with a `link.ld` of its own is linked with that one instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 from harness.board.descriptor import BoardType
@@ -60,6 +61,7 @@ def map_header(board: BoardType) -> str:
     sizes = board.buffers
     lines += ["#ifndef BOARD_SAMPLE_WORDS", f"#define BOARD_SAMPLE_WORDS {sizes.sample_words}u", "#endif"]
     lines += [f"#define BOARD_RTT_UP_BYTES {sizes.rtt_up}u", f"#define BOARD_RTT_DOWN_BYTES {sizes.rtt_down}u"]
+    lines += [f"#define {name} {value}u" for name, value in _icount(board)]
     lines += [f"#define {name} {value:#x}u" for name, value in sorted(board.macros.items())]
     return "\n".join([*lines, "#endif", ""])
 
@@ -75,6 +77,14 @@ def _addresses(board: BoardType) -> Iterator[tuple[str, int]]:
     yield "BOARD_DWT_BASE", DWT_BASE
     if board.core.counter_unit == "armv8m-pmu":
         yield "BOARD_PMU_BASE", PMU_BASE
+
+
+def _icount(board: BoardType) -> Iterator[tuple[str, int]]:
+    """Instructions in so many ticks of SysTick: one instruction takes 2 ** shift nanoseconds of emulated time."""
+    if board.emulator is not None:
+        ratio = Fraction(1_000_000_000, board.emulator.systick_hz << board.emulator.icount_shift)
+        yield "BOARD_ICOUNT_INSNS", ratio.numerator
+        yield "BOARD_ICOUNT_TICKS", ratio.denominator
 
 
 def _access_window(board: BoardType) -> tuple[int, int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.capture.record import Capture
+from harness.capture.wire import INSTRUCTION_CLOCK
 from harness.core.errors import HarnessError
 from harness.core.frozen import thaw
 from harness.core.strict_json import pretty
@@ -77,6 +78,8 @@ def assemble(
         timestamp: ISO 8601; now when empty.
     """
     context = context_from_records(build, plan, board_type, bench=bench, zero_inputs=zero_inputs)
+    if capture.hello.window_clock == INSTRUCTION_CLOCK:
+        context = replace(context, counter_model=_icount_model(board_type.emulator))
     return assemble_context(
         capture,
         context,
@@ -86,6 +89,14 @@ def assemble(
         timestamp=timestamp,
         plan=plan,
     )
+
+
+def _icount_model(emulator: Any) -> dict[str, Any]:
+    return {
+        "name": "icount",
+        "version": f"shift={emulator.icount_shift}",
+        "basis": "Instructions counted by the emulator's time alone; it kept no counters, so nothing is modelled.",
+    }
 
 
 def assemble_context(

@@ -23,7 +23,7 @@ from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
 from harness.virtual import counters
 from harness.virtual.faults import Fault
-from harness.virtual.plugin_host import plugin_range
+from harness.virtual.plugin_host import PluginRange, plugin_range
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 
@@ -104,13 +104,15 @@ class VirtualBoard:
         reclaim()
         where = places(serial)
         _check_length(where)
+        found = plugin_range(program, deadline) if options.counters else None
+        command = _command(program, board, board.emulator, where, found)
         lock = _take(where, deadline)
         try:
             where.clear()
             where.directory.mkdir(mode=0o700)
             with (where.directory / "stderr").open("wb") as stderr:
                 process = spawn_guarded(
-                    _command(program, board, board.emulator, where, options),
+                    command,
                     env=clean_env(),
                     stdout=stderr,
                     stderr=stderr,
@@ -261,7 +263,7 @@ class VirtualBoard:
 
 
 def _command(
-    program: Path, board: BoardType, emulator: Emulator, where: Places, options: LaunchOptions
+    program: Path, board: BoardType, emulator: Emulator, where: Places, plugins: PluginRange | None
 ) -> Sequence[str]:
     def socket(name: str) -> str:
         return f"unix:path={_option(where.directory / name)},server=on,wait=off"
@@ -272,9 +274,8 @@ def _command(
     command += ["-qtest", socket("qtest"), "-qtest-log", os.devnull, "-gdb", socket("gdb")]
     command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
     command += ["-icount", f"shift={emulator.icount_shift},align=off,sleep=off"]
-    found = plugin_range(program) if options.counters else None
-    if found is not None and found.interface is not None:
-        command += _plugin(board, where, found.interface)
+    if plugins is not None and plugins.interface is not None:
+        command += _plugin(board, where, plugins.interface)
     return command
 
 

@@ -43,7 +43,11 @@ class PluginRange:
         return fitting[0] if fitting else None
 
 
-def plugin_range(program: Path) -> PluginRange | None:
+class _NoAnswerError(Exception):
+    """The emulator ended without a word about plugins; nothing to remember."""
+
+
+def plugin_range(program: Path, deadline: Deadline | None = None) -> PluginRange | None:
     """What an emulator says of its plugin interface; None when it takes no plugins. Asked once an emulator.
 
     Raises:
@@ -55,26 +59,30 @@ def plugin_range(program: Path) -> PluginRange | None:
     key = sha256_bytes(canonical({"program": [str(program.resolve()), state.st_size, state.st_mtime_ns]}))
 
     def make(directory: Path) -> None:
-        found = _ask(program)
+        found = _ask(program, deadline or Deadline(PROBE_SECONDS, "QEMU to state its plugin interface", "this host"))
         data = {"oldest": found.oldest, "newest": found.newest} if found else {}
         (directory / "range.json").write_bytes(canonical(data))
 
     store = ContentStore(cache_root() / "plugin-range")
-    data = load(store.get_or_make_sealed(key, make) / "range.json")
+    try:
+        data = load(store.get_or_make_sealed(key, make) / "range.json")
+    except _NoAnswerError:
+        return None
     return PluginRange(int(data["oldest"]), int(data["newest"])) if data else None
 
 
-def _ask(program: Path) -> PluginRange | None:
+def _ask(program: Path, deadline: Deadline) -> PluginRange | None:
     declared = VERIFIED_INTERFACE
     for _ in range(2):
         probe = build_shared("libapiprobe.so", NATIVE_DIR / "apiprobe", flags=(f"-DDECLARED_VERSION={declared}",))
-        deadline = Deadline(PROBE_SECONDS, "QEMU to state its plugin interface", "this host")
         command = [str(program), "-M", "none", "-display", "none", "-plugin", str(probe)]
         text = run_guarded(command, deadline, env=clean_env()).stderr
         if found := re.search(r"plugin interface versions (\d+) to (\d+)", text):
             return PluginRange(int(found[1]), int(found[2]))
         oldest = re.search(r"minimum version of (\d+)", text)
-        if oldest is None:
+        if oldest is None and "plugin" in text:
             return None
+        if oldest is None:
+            raise _NoAnswerError
         declared = int(oldest[1])
     return None

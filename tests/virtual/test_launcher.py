@@ -116,13 +116,21 @@ def test_missing_emulator(serial: int, monkeypatch: pytest.MonkeyPatch, tmp_path
 
 @pytest.mark.parametrize(
     ("script", "expected"),
-    [("#!/bin/sh\necho no such machine >&2\nexit 1\n", "no such machine"), ("#!/bin/sh\nexec sleep 60\n", "sockets")],
+    [
+        ("echo no such machine >&2\nexit 1\n", "no such machine"),
+        ("exec sleep 60\n", "emulator to come up"),
+        (
+            'case "$*" in *apiprobe*) echo plugin interface versions 0 to 1 >&2; exit 1; esac\nexec sleep 60\n',
+            "sockets",
+        ),
+    ],
+    ids=["refuses", "hangs", "no-sockets"],
 )
 def test_an_emulator_that_does_not_come_up(
     script: str, expected: str, serial: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "qemu"
-    program.write_text(script)
+    program.write_text(f"#!/bin/sh\n{script}")
     program.chmod(0o755)
     monkeypatch.setenv(launcher.QEMU_VARIABLE, str(program))
     with pytest.raises(HarnessError) as caught:

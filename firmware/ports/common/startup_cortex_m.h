@@ -12,6 +12,10 @@ extern uint32_t __data_start[], __data_end[], __bss_start[], __bss_end[], __stac
 
 int main(void);
 void hal_fault_handler(void);
+void hal_systick_handler(void);
+
+/* A port without SysTick's exception has no other use for it. */
+__attribute__((weak)) void hal_systick_handler(void) {}
 
 __attribute__((noreturn, used)) static void reset_c(void) {
     const uint32_t *source = __data_load;
@@ -70,7 +74,7 @@ __attribute__((section(".vectors"), used)) static const vector_t vectors[CORTEX_
     hal_fault_handler,
     hal_fault_handler,
     hal_fault_handler,
-    hal_fault_handler,
+    hal_systick_handler,
 };
 
 #endif

@@ -18,8 +18,10 @@
 /* Targets with less: HOST_WITHOUT_COUNTERS has nothing, HOST_WITHOUT_EVENTS only a cycle counter. */
 #if defined(HOST_WITHOUT_COUNTERS)
 #define HOST_HAS_CYCLES HAL_CYCLES_ABSENT
+#define HOST_OBSERVATIONS 0u
 #else
 #define HOST_HAS_CYCLES HAL_CYCLES_PRESENT
+#define HOST_OBSERVATIONS FAKE_OBSERVATIONS
 #endif
 #if defined(HOST_WITHOUT_COUNTERS) || defined(HOST_WITHOUT_EVENTS)
 #define HOST_SLOTS 0u
@@ -118,8 +120,12 @@ uint32_t hal_events_stop(uint32_t slots, uint32_t *values) {
     return 0u;
 }
 
+bool hal_observer_only_icount(void) {
+    return false;
+}
+
 uint32_t hal_observer_count(void) {
-    return FAKE_OBSERVATIONS;
+    return HOST_OBSERVATIONS;
 }
 
 const char *hal_observer_name(uint32_t index) {
