@@ -182,7 +182,12 @@ A transport that the board type does not list is refused.
 """
 
 TRANSPORTS_TAIL = """
-On emulated boards a UART is a pty of the emulator. On silicon every transport is unverified.
+On emulated boards a UART is a pty of the emulator, and the counter plugin makes the trace packets of an ITM, which the
+virtual J-Link captures. On silicon every transport is unverified.
+
+A debug probe captures SWO at 1 MHz and has no way to slow the target down. What it misses, and what the target's trace
+unit drops, shows as overflows, and the frames that were hit end the capture. The bundle states how many
+synchronisation packets, errors and overflows there were.
 
 ## Serial ports
 

@@ -219,7 +219,7 @@ def _problems(board: BoardType) -> list[str]:
         for part in board.emulator.qemu_memory:
             if part.length * (part.kind == "flash") != sum(size * count for size, count in part.sectors):
                 out.append(f"emulator.qemu_memory: sectors fill flash, and only flash; {part.origin:#x} is wrong")
-        for page in (pages.dwt, pages.pmu, pages.observer):
+        for page in (pages.dwt, pages.pmu, pages.observer, pages.itm):
             if page is not None and any(r.origin < page + 0x1000 and page < r.end for r in board.memory):
                 out.append(f"emulator.pages: {page:#x} lies in memory that firmware uses")
     return out

@@ -37,6 +37,7 @@ class Pages(Record):
     dwt: Address
     pmu: Address | None = None
     observer: Address
+    itm: Address | None = None
 
 
 class AddressRange(Record):

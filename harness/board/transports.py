@@ -52,6 +52,15 @@ _TABLE = (
         down="UART",
         choose="the probe has no RTT, or the core's memory cannot be read while it runs",
     ),
+    TransportKind(
+        "swo",
+        firmware="hal_itm",
+        module="harness.probe.swo",
+        needs="the debug probe, the SWO pin, a core with an ITM",
+        up="stimulus port 0 of the ITM",
+        down="ring buffer in target memory, as RTT",
+        choose="reading memory would disturb the run and a pin is to spare; slow, and what the probe misses is lost",
+    ),
 )
 
 TRANSPORTS: Mapping[str, TransportKind] = MappingProxyType({kind.name: kind for kind in _TABLE})

@@ -17,7 +17,7 @@ SCRIPT_NAME = "link.ld"
 HEADER_NAME = "board_map.h"
 ACCESS_OFFSET, ACCESS_BYTES = 0x400, 0x800
 """Where code that reads counters lies behind the start of code memory, unless an emulator watches another place."""
-DWT_BASE, PMU_BASE = 0xE000_1000, 0xE000_3000
+ITM_BASE, DWT_BASE, PMU_BASE = 0xE000_0000, 0xE000_1000, 0xE000_3000
 """Architectural addresses of Armv7-M and Armv8-M; an emulated board has pages of RAM in their place."""
 
 
@@ -73,8 +73,11 @@ def _addresses(board: BoardType) -> Iterator[tuple[str, int]]:
         yield "BOARD_OBSERVER_BASE", pages.observer
         if pages.pmu is not None:
             yield "BOARD_PMU_BASE", pages.pmu
+        if pages.itm is not None:
+            yield "BOARD_ITM_BASE", pages.itm
         return
     yield "BOARD_DWT_BASE", DWT_BASE
+    yield "BOARD_ITM_BASE", ITM_BASE
     if board.core.counter_unit == "armv8m-pmu":
         yield "BOARD_PMU_BASE", PMU_BASE
 

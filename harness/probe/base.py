@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -24,10 +24,14 @@ class Capability(StrEnum):
 
 
 class Transport(Protocol):
-    """Carries bytes off the target and back. Nothing here waits. `events` are lines on what happened to the link."""
+    """Carries bytes off the target and back. Nothing here waits."""
 
     name: str
-    events: list[str]
+
+    @property
+    def events(self) -> Sequence[str]:
+        """What happened to the link so far, a line each."""
+        ...
 
     def read(self, max_bytes: int = 65536) -> bytes:
         """Bytes that have come; empty when none have."""

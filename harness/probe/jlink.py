@@ -37,6 +37,7 @@ from harness.probe.jlink_session import JLinkSession
 from harness.probe.library import JLinkLibrary, LibraryPool, pylink
 from harness.probe.rtt import RttTransport
 from harness.probe.segments import Segment, load_segments
+from harness.probe.swo import SwoCapture
 
 if TYPE_CHECKING:
     from harness.board.descriptor import BoardType
@@ -307,6 +308,13 @@ class JLinkProbe(JLinkSession):
             time.sleep(POLL_SECONDS)
         self._transport = RttTransport(self._dll, address, self._rtt_failed)
         return self._transport
+
+    def capture_swo(self, cpu_hz: int, swo_hz: int, ports: int) -> SwoCapture:
+        """Have the probe capture what leaves by the SWO pin from now on; `ProbeError` when it cannot."""
+        cure = "Check that SWO is wired and that the probe has it; else choose another transport."
+        with self._calling("starting SWO", cure):
+            self._jl.swo_enable(cpu_hz, swo_hz, ports)
+        return SwoCapture(self._dll, self._failed)
 
     def _rtt_failed(self, action: str) -> HarnessError:
         return self._lost() or TargetError(

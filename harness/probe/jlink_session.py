@@ -32,7 +32,7 @@ class JLinkSession:
 
     kind = "jlink"
     capabilities = frozenset(
-        {Capability.MEMORY, Capability.FLASH, Capability.REGISTERS, Capability.RESET, Capability.RTT}
+        {Capability.MEMORY, Capability.FLASH, Capability.REGISTERS, Capability.RESET, Capability.RTT, Capability.SWO}
     )
 
     def __init__(

@@ -58,13 +58,21 @@ def instruction_kinds() -> tuple[str, ...]:
     return tuple(re.findall(r'^    X\(\w+, "(\w+)"', (SOURCES / "kinds.h").read_text("utf-8"), re.MULTILINE))
 
 
-def plugin_args(board: BoardType, pages_file: Path, *, summary: Path | None = None, events: Path | None = None) -> str:
+def plugin_args(
+    board: BoardType,
+    pages_file: Path,
+    *,
+    summary: Path | None = None,
+    events: Path | None = None,
+    swo: Path | None = None,
+) -> str:
     """What follows the plugin's path in QEMU's `-plugin` argument.
 
     Args:
         board: an emulated board type.
         pages_file: where the launcher writes the pages' addresses inside the emulator before the core starts.
         summary: when given, all raw counts are written there as the emulator ends.
+        swo: when given, and the board has an ITM page, its trace packets go into a ring in this file.
         events: when given, edges of the gate and energy while it is high are logged there, see `ppk2_signal`.
 
     Raises:
@@ -85,6 +93,8 @@ def plugin_args(board: BoardType, pages_file: Path, *, summary: Path | None = No
         options.append("summary=" + str(summary).replace(",", ",,"))
     if events is not None:
         options.append("events=" + str(events).replace(",", ",,"))
+    if swo is not None and emulator.pages.itm is not None:
+        options.append("swo=" + str(swo).replace(",", ",,"))
     return ",".join(options)
 
 
@@ -95,6 +105,8 @@ def _range(first: int, behind: int) -> str:
 def _places(board: BoardType, emulator: Emulator) -> Iterable[str]:
     yield f"dwt={emulator.pages.dwt:#x}"
     yield f"observer={emulator.pages.observer:#x}"
+    if emulator.pages.itm is not None:
+        yield f"itm={emulator.pages.itm:#x}"
     if emulator.pages.pmu is not None:
         yield f"pmu={emulator.pages.pmu:#x}"
         yield f"pmu_counters={board.core.counter_slots}"

@@ -36,6 +36,8 @@ QEMU_VARIABLE = "HARNESS_QEMU"
 SOCKET_PATH_MAX = 107
 EVENTS = "events"
 """Name of the gate log in a board's directory."""
+SWO = "swo"
+"""Name of the trace ring in a board's directory."""
 CLEAR_SECONDS = 0.1
 MemoryPath = Literal["auto", "qtest", "gdb"]
 
@@ -150,6 +152,7 @@ class VirtualBoard:
                     ("dwt", emulator.pages.dwt),
                     ("pmu", emulator.pages.pmu),
                     ("observer", emulator.pages.observer),
+                    ("itm", emulator.pages.itm),
                 )
                 if address is not None
             }
@@ -172,6 +175,7 @@ class VirtualBoard:
                 "qtest": str(sockets["qtest"]),
                 "alive": str(self._where.lock),
                 "lock": str(self._where.directory / "probe.lock"),
+                "swo": str(self._where.directory / SWO),
                 "memory": options.memory,
                 "region": regions,
                 "port": [f"{name},{path}" for name, path in self.ports.items()],
@@ -290,7 +294,9 @@ def _uarts(emulator: Emulator) -> list[str]:
 
 
 def _plugin(board: BoardType, where: Places, interface: int) -> list[str]:
-    arguments = counters.plugin_args(board, where.directory / "pages", events=where.directory / EVENTS)
+    arguments = counters.plugin_args(
+        board, where.directory / "pages", events=where.directory / EVENTS, swo=where.directory / SWO
+    )
     return ["-plugin", f"file={_option(counters.plugin_path(interface))},{arguments}"]
 
 

@@ -111,6 +111,10 @@ static bool read_option(options_t *options, const char *key, const char *value) 
         options->events_file = value;
         return true;
     }
+    if (strcmp(key, "swo") == 0) {
+        options->swo_file = value;
+        return true;
+    }
     if (strcmp(key, "access") == 0) {
         return read_range(value, &options->access);
     }
@@ -122,6 +126,9 @@ static bool read_option(options_t *options, const char *key, const char *value) 
     }
     if (strcmp(key, "observer") == 0) {
         return read_page(value, PAGE_OBSERVER);
+    }
+    if (strcmp(key, "itm") == 0) {
+        return read_page(value, PAGE_ITM);
     }
     if (strcmp(key, "cacheable") == 0) {
         return read_region(value, REGION_CACHED);

@@ -1,14 +1,13 @@
 /*
  * Options of the plugin, each `key=value`:
  *
- *   dwt, pmu, observer=ADDRESS   pages in guest RAM          pages=FILE     their addresses in the emulator
- *   access=FIRST-LAST            code that accesses them     pmu_counters=N
- *   cache=SIZE:LINE:WAYS         bytes, bytes, ways          cacheable=FIRST-LAST (repeatable)
- *   tcm=FIRST-LAST               (repeatable)                bus=BYTES      moved by one bus access
- *   cost.KIND, cost.branch_taken, cost.condition_failed, cost.word, cost.miss=CYCLES      cost.default=CYCLES
- *   fj.KIND, ..., fj.cycle=FEMTOJOULES fj.default=FEMTOJOULES summary=FILE                 all slots and
- * quantities, written when the emulator ends
- *   events=FILE                  gate edges and energy, see gatelog.h
+ *   dwt, pmu, observer, itm=ADDRESS   pages in guest RAM          pages=FILE     their addresses in the
+ * emulator access=FIRST-LAST            code that accesses them     pmu_counters=N cache=SIZE:LINE:WAYS
+ * bytes, bytes, ways          cacheable=FIRST-LAST (repeatable) tcm=FIRST-LAST               (repeatable)
+ * bus=BYTES      moved by one bus access cost.KIND, cost.branch_taken, cost.condition_failed, cost.word,
+ * cost.miss=CYCLES      cost.default=CYCLES fj.KIND, ..., fj.cycle=FEMTOJOULES fj.default=FEMTOJOULES
+ * summary=FILE                 all slots and quantities, written when the emulator ends events=FILE gate
+ * edges and energy, see gatelog.h swo=FILE                     trace packets of the ITM, see itm.h
  *
  * A default must come before what it is the default of.
  */
@@ -25,6 +24,7 @@ typedef struct options {
     const char *pages_file;
     const char *summary_file;
     const char *events_file;
+    const char *swo_file;
     address_range_t access;
     unsigned pmu_counters;
     uint32_t cache_size, cache_line, cache_ways;

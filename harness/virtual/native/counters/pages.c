@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "itm.h"
 
 #define DWT_CTRL 0x000u
 #define DWT_CYCCNT 0x004u
@@ -17,7 +18,7 @@
 #define OBSERVER_VERSION 1u
 #define OBSERVER_VALUES 0x10u
 
-static const char *const names[PAGE_COUNT] = {"dwt", "pmu", "observer"};
+static const char *const names[PAGE_COUNT] = {"dwt", "pmu", "observer", "itm"};
 static struct {
     bool placed;
     uint32_t address;
@@ -131,6 +132,9 @@ void pages_refresh(void) {
     if (pages[PAGE_OBSERVER].words != NULL) {
         observer_refresh(pages[PAGE_OBSERVER].words);
     }
+    if (pages[PAGE_ITM].words != NULL) {
+        itm_refresh(pages[PAGE_ITM].words);
+    }
 }
 
 static page_t page_of(uint32_t address) {
@@ -146,7 +150,7 @@ bool pages_contain(uint32_t address) {
     return page_of(address) != PAGE_COUNT;
 }
 
-void pages_stored(uint32_t address) {
+void pages_stored(uint32_t address, uint32_t bytes) {
     const page_t page = page_of(address);
     const uint32_t offset = (address - pages[page].address) & ~3u;
 
@@ -154,6 +158,8 @@ void pages_stored(uint32_t address) {
         dwt_stored(pages[page].words, offset);
     } else if (page == PAGE_PMU) {
         pmu_stored(pages[page].words, offset);
+    } else if (page == PAGE_ITM) {
+        itm_stored(pages[page].words, offset, bytes);
     } else {
         observer_refresh(pages[page].words); /* read-only */
     }

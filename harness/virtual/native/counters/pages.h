@@ -10,7 +10,7 @@
 
 #define PAGE_BYTES 4096u
 
-typedef enum page { PAGE_DWT, PAGE_PMU, PAGE_OBSERVER, PAGE_COUNT } page_t;
+typedef enum page { PAGE_DWT, PAGE_PMU, PAGE_OBSERVER, PAGE_ITM, PAGE_COUNT } page_t;
 
 /* Places a page at a guest address; without this there is no such page. */
 void pages_place(page_t page, uint32_t address);
@@ -24,8 +24,8 @@ bool pages_placed(void);
 void pages_refresh(void);
 /* Whether the address lies in a page. */
 bool pages_contain(uint32_t address);
-/* Acts upon the word that was stored at an address inside a page. */
-void pages_stored(uint32_t address);
+/* Acts upon what was stored at an address inside a page. */
+void pages_stored(uint32_t address, uint32_t bytes);
 
 /* The performance monitoring unit, see pmu.c. `words` is its page. */
 void pmu_prepare(unsigned counters, bool cache_modelled, bool tcm_modelled);

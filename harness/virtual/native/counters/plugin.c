@@ -10,6 +10,7 @@
 #include "gatelog.h"
 #include "host.h"
 #include "itblocks.h"
+#include "itm.h"
 #include "options.h"
 #include "pages.h"
 
@@ -137,7 +138,7 @@ static void on_page_read(unsigned cpu, uint32_t info, uint64_t address, void *da
 
 static void on_page_write(unsigned cpu, uint32_t info, uint64_t address, void *data) {
     if (pages_contain((uint32_t)address)) {
-        pages_stored((uint32_t)address);
+        pages_stored((uint32_t)address, ((uint32_t)(uintptr_t)data & DATA_ALIGN) + 1u);
     } else {
         on_write(cpu, info, address, data);
     }
@@ -250,6 +251,10 @@ bool plugin_start(int argc, char **argv) {
     }
     if (options.events_file != NULL && !gatelog_open(options.events_file)) {
         fail("the gate log cannot be written", options.events_file);
+        return false;
+    }
+    if (options.swo_file != NULL && !itm_open(options.swo_file)) {
+        fail("the trace ring cannot be made", options.swo_file);
         return false;
     }
     counters_prepare(&options.cycles, &options.energy, options.cache_line / options.bus_bytes);

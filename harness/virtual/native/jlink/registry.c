@@ -111,6 +111,8 @@ static bool parse_line(vj_board *board, const char *key, const char *value) {
         return copy(board->alive, sizeof board->alive, value);
     } else if (strcmp(key, "lock") == 0) {
         return copy(board->lock, sizeof board->lock, value);
+    } else if (strcmp(key, "swo") == 0) {
+        return copy(board->swo, sizeof board->swo, value);
     } else if (strcmp(key, "memory") == 0) {
         board->memory = strcmp(value, "gdb") == 0     ? MEMORY_GDB
                         : strcmp(value, "qtest") == 0 ? MEMORY_QTEST

@@ -132,6 +132,7 @@ void vj_session_close(void) {
         vj.lock_fd = -1;
     }
     vj_rtt_forget();
+    vj_swo_forget();
     vj.open = vj.connected = vj.running = vj.selected = false;
     vj.pid = 0;
 }

@@ -7,9 +7,6 @@
         return VJ_NOT_SUPPORTED;                                                                             \
     }
 
-VJ_STUB(JLINKARM_SWO_Control)
-VJ_STUB(JLINKARM_SWO_EnableTarget)
-VJ_STUB(JLINKARM_SWO_DisableTarget)
 VJ_STUB(JLINKARM_SWO_GetCompatibleSpeeds)
 VJ_STUB(JLINKARM_SWO_ReadStimulus)
 VJ_STUB(JLINKARM_MeasureCPUSpeedEx)
@@ -49,10 +46,3 @@ VJ_STUB(JLINK_STRACE_Start)
 VJ_STUB(JLINK_STRACE_Stop)
 VJ_STUB(JLINK_POWERTRACE_Control)
 VJ_STUB(JLINK_POWERTRACE_Read)
-
-/* Reads nothing rather than failing: pylink takes the count from `size`. */
-VJ_API void JLINKARM_SWO_Read(uint8_t *data, uint32_t offset, uint32_t *size) {
-    (void)data;
-    (void)offset;
-    *size = 0;
-}

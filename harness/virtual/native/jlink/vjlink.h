@@ -77,6 +77,7 @@ typedef struct vj_board {
     char qtest[VJ_PATH];
     char alive[VJ_PATH];
     char lock[VJ_PATH];
+    char swo[VJ_PATH];
     vj_memory_mode memory;
     vj_region regions[VJ_MAX_REGIONS];
     int region_count;
@@ -193,5 +194,8 @@ int vj_sectors_program(uint32_t address, const uint8_t *data, uint32_t size);
 
 /* rtt.c */
 void vj_rtt_forget(void);
+
+/* swo.c */
+void vj_swo_forget(void);
 
 #endif
