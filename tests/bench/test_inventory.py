@@ -61,7 +61,7 @@ def test_a_file_in_the_working_directory_is_found(tmp_path: Path, monkeypatch: p
         ("version: 1\nboards:\n  - {serial: '', board: mps2_an386}\n", "bench.yaml:3"),
         ("version: 1\nboards:\n  - {serial: 0, board: mps2_an386}\n", "greater than 0"),
         ("version: 1\nboards:\n  - {serial: 1, board: mps2_an368}\n", "Did you mean 'mps2_an386'?"),
-        ("version: 1\nboards:\n  - {serial: 1, board: mps2_an386, transport: swo}\n", "rtt"),
+        ("version: 1\nboards:\n  - {serial: 1, board: mps2_an386, transport: spi}\n", "rtt"),
         (
             "version: 1\nboards:\n  - {serial: 1, board: mps2_an386}\n  - {serial: 1, board: mps3_an547}\n",
             "registered twice",
