@@ -19,6 +19,7 @@ BAR = 40
 @app.command()
 def analyze(
     model: Annotated[Path, typer.Argument(help="the .tflite file")],
+    tensors: Annotated[bool, typer.Option("--tensors", help="list every tensor too")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Operators, MACs, parameters, tensor sizes and the arena over time, as engine aot compiles the model."""
@@ -31,6 +32,8 @@ def analyze(
         emit_json(found.to_dict())
     else:
         _print(found)
+        if tensors:
+            _print_tensors(found)
 
 
 def _print(found: Analysis) -> None:
@@ -58,3 +61,19 @@ def _print(found: Analysis) -> None:
         f"{found.parameter_bytes:,} bytes\narena: {found.arena_bytes:,} bytes planned, "
         f"{found.arena_peak_bytes:,} in use at most\nmodel: {found.model_bytes:,} bytes, sha256 {found.model_sha256}"
     )
+
+
+def _print_tensors(found: Analysis) -> None:
+    rows = [
+        (
+            t.index,
+            t.name,
+            t.dtype,
+            "x".join(map(str, t.shape)) or "scalar",
+            t.nbytes,
+            "constant" if t.constant else "arena",
+        )
+        for t in found.tensors
+    ]
+    typer.echo()
+    emit_table(("tensor", "name", "type", "shape", "bytes", "kind"), rows)

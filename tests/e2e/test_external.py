@@ -25,6 +25,7 @@ from harness.core.errors import (
     PlanError,
     ToolMissingError,
 )
+from harness.core.resources import cache_root
 from harness.image.build import build
 from harness.image.record import load_build
 from harness.judge.compare import compare
@@ -36,6 +37,7 @@ from tests.e2e.conftest import BOARDS, DIGITS, QUICK, ROOT
 
 EXAMPLE = ROOT / "examples/external-engine"
 POCKET = EXAMPLE / "pocket"
+CACHE = cache_root()
 SHORT = {"boot": 4.0, "window": 4.0, "pass": 4.0, "inference": 4.0, "inspect": 4.0}
 Measured = Callable[..., RunOutcome]
 
@@ -295,17 +297,19 @@ def test_the_command_line_from_a_directory_to_a_bundle(tmp_path: Path) -> None:
     assert before["prepared"]["cached"] == 0 and before["sha256"] == by_name["pocket"]["sha256"]
     made = answer("runtimes", "prepare", "pocket", "--board", "mps2_an386", **cache)["prepared"]
     assert made["compiled"] == made["cached"] == made["objects"] > 3
+    known = {"HARNESS_RUNTIMES": str(EXAMPLE)}
     plan = tmp_path / "plan.json"
     quick = ["--iterations", "2", "--warmup", "1", "--window-mode", "fixed"]
     options = ["--engine", "external", "--engine-config", "runtime=pocket", "-o", plan, *quick]
-    answer("freeze", DIGITS, "--board", "mps2_an386", *options, **cache)
+    answer("freeze", DIGITS, "--board", "mps2_an386", *options, **known)
     assert json.loads(plan.read_text())["trees"][0]["sha256"] == by_name["pocket"]["sha256"]
-    answer("build", plan, "--out", tmp_path / "build", **cache)
-    result = answer("run", tmp_path / "build", "--board", "mps2_an386", "--out", tmp_path / "bundle", **cache)
+    answer("build", plan, "--out", tmp_path / "build", **known)
+    result = answer("run", tmp_path / "build", "--board", "mps2_an386", "--out", tmp_path / "bundle", **known)
     assert result["outputs"]["match"] is True and result["validity"] == "valid"
 
 
-def test_the_example_suite_passes(pytester: pytest.Pytester) -> None:
+def test_the_example_suite_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(CACHE))
     shutil.copytree(EXAMPLE, pytester.path / "external-engine", dirs_exist_ok=True)
     shutil.copytree(
         ROOT / "examples/digits", pytester.path / "digits", ignore=shutil.ignore_patterns("test_*", "hil-*")

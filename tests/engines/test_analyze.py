@@ -58,3 +58,12 @@ def test_what_is_no_model_is_an_error_in_words(tmp_path: Path) -> None:
     done = command(file, "--json")
     assert done.returncode != 0 and "Traceback" not in done.stderr
     assert "error" in json.loads(done.stdout)
+
+
+def test_tensors_are_listed_once_with_their_sizes() -> None:
+    model = load_model(DIGITS)
+    found = analyze(model, OPTIONS)
+    assert [tensor.nbytes for tensor in found.tensors] == [tensor.nbytes for tensor in model.tensors]
+    assert sum(tensor.nbytes for tensor in found.tensors if tensor.constant) == found.parameter_bytes
+    text = command(DIGITS, "--tensors").stdout
+    assert "fc_weights" in text and "1280  constant" in text

@@ -167,6 +167,18 @@ def test_drift_is_listed_frozen_versus_now(plan: Plan, tmp_path: Path, fake_comp
     assert not (tmp_path / "out").exists()
 
 
+def test_a_failed_build_leaves_no_temporary_directory(
+    plan: Plan, tmp_path: Path, fake_compiler: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    fake_compiler('[ "$1" = --version ] && { echo "gcc 99"; exit 0; }')
+    with pytest.raises(PlanError):
+        build(plan)
+    assert list(place.iterdir()) == []
+
+
 def test_missing_compiler(plan: Plan, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))

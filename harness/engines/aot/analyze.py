@@ -30,6 +30,18 @@ class OperatorCost:
 
 
 @dataclass(frozen=True)
+class TensorCost:
+    """One tensor that an operator, an input or an output of the model uses; `constant` ones are parameters."""
+
+    index: int
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    constant: bool
+
+
+@dataclass(frozen=True)
 class Analysis:
     """A model's operators and totals. Constants that operators share count once in the totals.
 
@@ -39,6 +51,7 @@ class Analysis:
     model_sha256: str
     model_bytes: int
     operators: tuple[OperatorCost, ...]
+    tensors: tuple[TensorCost, ...]
     macs: int
     parameters: int
     parameter_bytes: int
@@ -81,6 +94,7 @@ def analyze(model: Model, options: EngineOptions) -> Analysis:
         model_sha256=model.sha256,
         model_bytes=model.size_bytes,
         operators=tuple(rows),
+        tensors=_used_tensors(model),
         macs=sum(row.macs for row in rows),
         parameters=sum(t.elements for t in constants),
         parameter_bytes=sum(t.nbytes for t in constants),
@@ -100,6 +114,13 @@ def arena_use(graph: Subgraph, lowered: Sequence[Lowered], cells: Sequence[Cell]
         live = sum(_aligned(block.nbytes) for block in blocks.values() if block.first <= number <= block.last)
         out.append(live + (_aligned(scratch) if scratch else 0))
     return out
+
+
+def _used_tensors(model: Model) -> tuple[TensorCost, ...]:
+    used = {*model.inputs, *model.outputs}
+    used |= {index for operator in model.operators for index in (*operator.inputs, *operator.outputs) if index >= 0}
+    tensors = (model.tensors[index] for index in sorted(used))
+    return tuple(TensorCost(t.index, t.name, t.dtype, t.shape, t.nbytes, t.data is not None) for t in tensors)
 
 
 def _tensors(model: Model, indices: Sequence[int]) -> list[Any]:

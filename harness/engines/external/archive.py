@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 from harness.core.errors import BuildError
@@ -112,8 +113,10 @@ def _fault(member: bytes, core: str, hard: bool) -> str:
         return f"it is a {elf.elfclass}-bit {order}-endian object for {elf['e_machine']}, not for 32-bit Arm"
     if elf["e_type"] != "ET_REL":
         return f"it is of type {elf['e_type']}, not an object"
-    names = {section.name for section in elf.iter_sections()}
-    if any(name.startswith(".gnu.lto_") for name in names) and ".text" not in names:
+    sections = list(elf.iter_sections())
+    names = {section.name for section in sections}
+    content = any(section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_size"] for section in sections)
+    if any(name.startswith(".gnu.lto_") for name in names) and not content:
         return "it holds only what link-time optimisation needs"
     if any(name.startswith((".init_array", ".ctors")) for name in names):
         return "it has static constructors, which firmware does not run"

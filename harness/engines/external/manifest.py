@@ -11,7 +11,7 @@ libraries:                              # static libraries, for all cores or for
 cores: [cortex-m4, cortex-m55]          # default: any
 toolchains: [gcc]                       # default: any
 model: embedded                         # the harness links the .tflite file; `own`: the sources hold the model
-model_sha256: 0123...                   # with `own`: of the .tflite file that they hold
+model_sha256: "0123..."                 # with `own`: of the .tflite file that they hold
 arena_bytes: 32768                      # where the plan says no arena-size
 operators: [CONV_2D, SOFTMAX]           # default: any; a model with others is refused at freeze time
 layers:                                 # default: each operator of the model file reports its own events
