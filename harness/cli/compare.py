@@ -46,7 +46,7 @@ def run_plain(args: list[str]) -> int | None:
 
 
 def judge(base: Path, cand: Path, profile: str, *, as_json: bool, metrics: bool, markdown: str = "") -> int:
-    """Compare, print, and return the exit code; errors are raised unless JSON is asked for.
+    """Compare, print, and return the exit code; errors are raised.
 
     `markdown` names a file for a comment on a merge, which is written whatever the outcome.
     """
@@ -59,10 +59,10 @@ def judge(base: Path, cand: Path, profile: str, *, as_json: bool, metrics: bool,
         from harness.judge.report import compare_markdown
 
         atomic_write(Path(markdown), compare_markdown(outcome))
+    if outcome.error is not None:
+        raise outcome.error
     if as_json:
         print(json.dumps(outcome.to_dict(), indent=2, sort_keys=True, allow_nan=False))
-    elif outcome.error is not None:
-        raise outcome.error
     else:
         print(outcome.explain())
         if metrics:

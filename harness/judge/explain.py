@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.frozen import thaw
 from harness.judge.comparability import ComparabilitySeverity
-from harness.judge.metrics import METRICS, MetricDiff, repeatability
+from harness.judge.metrics import METRICS, MetricDiff, repeatability, resolve
 from harness.judge.verdict import MetricVerdict
 from harness.results.reader import RunArtifacts
 
@@ -47,11 +47,33 @@ def explain(outcome: CompareOutcome) -> str:
             *table(("metric", "baseline", "candidate", "change", "allowed", "unit", "verdict"), _rows(verdicts)),
         ]
         lines += [f"  {item.metric}: {item.message}" for item in verdicts if item.baseline is None]
+        noisy = noisy_once(outcome)
+        if noisy:
+            lines += [f"  noisy: {', '.join(noisy)}", f"    {ONE_RUN}"]
     if outcome.verdict is not None and outcome.verdict.dimension_mismatches:
         lines.append("  required dimensions that differ: " + ", ".join(outcome.verdict.dimension_mismatches))
     lines += _layer_lines(outcome)
     lines += _comparability_lines(outcome)
     return "\n".join(lines)
+
+
+ONE_RUN = (
+    "One run a side says nothing of the scatter: the bounds were held against single values, there is no interval and "
+    "no minimum detectable change. `harness ab` and `--hil-base` repeat runs until it is sure."
+)
+"""Why nothing is said of how sure the verdict on a noisy metric is."""
+
+
+def noisy_once(outcome: CompareOutcome) -> tuple[str, ...]:
+    """Judged metrics that scatter from run to run, of which a pair of bundles holds one value a side."""
+    sides = [run for run in (outcome.baseline, outcome.candidate) if run is not None]
+    verdicts = (*(outcome.verdict.metrics if outcome.verdict is not None else ()), *outcome.harness_metrics)
+    return tuple(
+        item.metric
+        for item in verdicts
+        if item.baseline is not None
+        and any(repeatability(run, metric) == "noisy" for run in sides for metric in resolve(item.metric, run))
+    )
 
 
 def _headline(outcome: CompareOutcome) -> str:
@@ -151,6 +173,7 @@ def _comparability_lines(outcome: CompareOutcome) -> list[str]:
 
 def outcome_to_dict(outcome: CompareOutcome) -> dict[str, Any]:
     """JSON-ready form of an outcome."""
+    noisy = noisy_once(outcome)
     data: dict[str, Any] = {
         "status": outcome.status.value,
         "code": outcome.code,
@@ -172,6 +195,7 @@ def outcome_to_dict(outcome: CompareOutcome) -> dict[str, Any]:
             if outcome.harness_status is not None
             else None
         ),
+        "noisy": {"metrics": list(noisy), "detectable": None, "reason": ONE_RUN} if noisy else None,
         "error": outcome.error.to_dict() if outcome.error is not None else None,
     }
     finite = _finite(thaw(data))

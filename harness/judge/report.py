@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.core.frozen import thaw
-from harness.judge.explain import number, percent, table
+from harness.judge.explain import ONE_RUN, noisy_once, number, percent, table
 
 if TYPE_CHECKING:
     from harness.judge.compare import CompareOutcome
@@ -161,6 +161,9 @@ def compare_markdown(outcome: CompareOutcome) -> str:
     notes = [f"{item.metric}: {item.message}" for item in verdicts if item.baseline is None]
     if outcome.verdict is not None and outcome.verdict.dimension_mismatches:
         notes.append("required facts that differ: " + ", ".join(outcome.verdict.dimension_mismatches))
+    noisy = noisy_once(outcome)
+    if noisy:
+        lines += ["", f"Noisy: {', '.join(noisy)}. {ONE_RUN}"]
     return "\n".join([*lines, *_notes("Not judged:", notes), *_notes("Not compared:", _blocked_md(outcome))]) + "\n"
 
 

@@ -83,11 +83,12 @@ def find_manifest(path: str | Path) -> Path:
     if (path.parent / INCOMPLETE_MARKER).exists() or (path.parent / INCOMPLETE_MARKER).is_symlink():
         raise BundleError("incomplete_publication", f"Publication of {path.parent} never finished.")
     if not path.is_file():
+        named = path.parent if path.name == MANIFEST_NAME else path
         raise BundleError(
             "invalid_evidence",
-            f"{path.parent if path.name == MANIFEST_NAME else path} is not a result bundle.",
+            f"{named} is not a result bundle.",
             artifact=MANIFEST_NAME,
-            why=f"There is no {path.name} in it.",
+            why=f"There is no {MANIFEST_NAME} in it." if named.is_dir() else "It does not exist.",
         )
     return path
 

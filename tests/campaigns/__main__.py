@@ -12,6 +12,7 @@ CAMPAIGNS: dict[str, tuple[str, str]] = {
     "histories": ("tests.campaigns.histories", "flat histories; the index of runs, fast and without loss"),
     "merges": ("tests.campaigns.merges", "20,000 simulated merges of 40 correlated metrics"),
     "merge-gate": ("tests.campaigns.merge_gate", "30 merges end to end on a noisy emulated board"),
+    "hpx-pairs": ("tests.campaigns.hpx_pairs", "random pairs and profiles judged by us and by hpx"),
     "statistics": ("tests.campaigns.statistics", "false alarms and misses of the sequential procedure by noise"),
     "interop": ("tests.campaigns.interop", "random graphs against MLIA; mutated inputs of every format"),
     "layers": ("tests.campaigns.layers", "every layer of every model file, both boards, both kernel sets"),

@@ -252,7 +252,7 @@ def test_exit_codes_of_compare(bundles: dict[str, Path], tmp_path: Path, capsys:
         assert got == code
         assert data.get("status", "error") == status
         if status == "error":
-            assert data["error"]["code"]
+            assert data.keys() == {"error"} and data["error"]["code"]
 
 
 def test_results_commands(bundles: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,3 +61,20 @@ def test_the_command_line_writes_a_comment(pair: tuple[Path, Path, Path], tmp_pa
     arguments = ["compare", str(base), str(slower), "--profile", str(profile), "--markdown", str(comment), *more]
     assert run_cli(arguments) == 1
     assert comment.read_text().startswith("### Performance")
+
+
+def test_a_noisy_metric_of_one_pair_is_said_to_be_unproved(tmp_path: Path) -> None:
+    noisy = {"counters": "noisy", "window": "exact", "size": "exact"}
+    (tmp_path / "p.yml").write_text(PROFILE)
+    base, slower = (
+        make_bundle(tmp_path / name, make_capture(cycles), context=make_context(repeatability=noisy))
+        for name, cycles in (("a", (5000, 3000, 2500, 2000, 500)), ("b", (5000, 3600, 2500, 2000, 500)))
+    )
+    profile = ComparisonProfile.load(tmp_path / "p.yml")
+    outcome = compare(base, slower, profile)
+    said = outcome.to_dict()["noisy"]
+    assert outcome.status == "fail", "bounds hold all the same"
+    assert said["metrics"] == ["total_cycles"] and said["detectable"] is None and "scatter" in said["reason"]
+    assert "noisy: total_cycles" in outcome.explain() and "Noisy: total_cycles." in compare_markdown(outcome)
+    exact = compare(make_bundle(tmp_path / "c"), make_bundle(tmp_path / "d"), profile)
+    assert exact.to_dict()["noisy"] is None and "noisy:" not in exact.explain()
