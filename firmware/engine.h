@@ -60,6 +60,10 @@ void engine_reset(void);
 /* Runs one inference. NULL observer: no instrumentation at all. 0: done. */
 int engine_invoke(const engine_observer_t *observer);
 
+/* Runs `count` operators in execution order from `first` on, on what is in their tensors. An engine whose
+ * engine_config.h defines ENGINE_LAYER_RANGES has it; it need not. 0: done. */
+int engine_invoke_layers(uint32_t first, uint32_t count);
+
 #ifdef __cplusplus
 }
 #endif

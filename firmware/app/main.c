@@ -19,6 +19,7 @@ int main(void) {
     arena_guard_set();
     code = engine_init();
     (void)counters_self_test();
+    hal_wires_init();
     hal_transport_init(&HARNESS_TRANSPORT);
     conversation_run(code);
     return 0;

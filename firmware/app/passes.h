@@ -7,6 +7,7 @@
 
 #include "counters.h"
 #include "engine.h"
+#include "inputs.h"
 #include "wire.h"
 
 #define PASS_FLAG_RESET 0x01u /* streaming state back to its initial value first */
@@ -33,11 +34,6 @@ typedef struct pass_result {
 
 extern uint32_t pass_samples[];
 uint32_t pass_sample_capacity(void);
-
-/* Master copy of the inputs; an inference may overwrite the engine's own. */
-bool inputs_set(uint32_t index, uint32_t offset, const uint8_t *data, uint32_t bytes);
-const uint8_t *inputs_master(uint32_t index);
-void inputs_restore(void);
 
 /* Inferences since boot. */
 uint32_t pass_invocations(void);

@@ -97,9 +97,17 @@ uint64_t hal_icount(void);
  */
 void hal_cache_defined_state(void);
 
-/* The gate, high exactly during a measured window: a pin where the port has one, a mark in the emulator's
- * log. */
+/* The wires to a power monitor; gate.c says how a port names them. The gate is high exactly during a measured
+ * window; the state line is high while the firmware waits for the host's go, and when all is done. */
+#define HAL_WIRE_GATE 0x1u
+#define HAL_WIRE_STATE 0x2u
+#define HAL_WIRE_GO 0x4u
+
+void hal_wires_init(void);
+uint32_t hal_wires(void); /* which of them this board has */
 void hal_gate(bool high);
+void hal_state(bool high);
+bool hal_go(void);
 
 /* Registers at a fault; the order is that of the wire. */
 typedef struct hal_fault {

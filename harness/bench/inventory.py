@@ -57,6 +57,10 @@ class BenchMonitor(_Record):
     gate_line: Annotated[int, Field(ge=0, le=7)] = 0
     relative_error: Annotated[float, Field(ge=0, lt=1, strict=False)] | None = None
     basis: str = ""
+    mode: Literal["source", "ampere"] = "source"
+    keep_supply: bool = False
+    state_line: Annotated[int, Field(ge=0, le=7)] | None = None
+    go_line: Annotated[int, Field(ge=0, le=7)] | None = None
 
     def place(self) -> MonitorPlace:
         """As a lease hands it out."""

@@ -102,7 +102,9 @@ class MonitorPlace:
     """The power monitor that is wired to a board: driver and address as `harness.power` takes them, supply in volts.
 
     `relative_error` is the half-width of its error at 95 %, None when nobody calibrated it; `basis` says what it
-    rests on.
+    rests on. `mode` source: the monitor feeds the board; ampere: it only measures. With `keep_supply` the board
+    stays fed between tests. `state_line` and `go_line` are the monitor's input and output for the wires of the
+    lock-step, None where they are not wired.
     """
 
     driver: str
@@ -111,6 +113,10 @@ class MonitorPlace:
     gate_line: int = 0
     relative_error: float | None = None
     basis: str = ""
+    mode: Literal["source", "ampere"] = "source"
+    keep_supply: bool = False
+    state_line: int | None = None
+    go_line: int | None = None
 
 
 class BoardHold(Protocol):
@@ -224,6 +230,12 @@ class BoardLease:
         self._check()
         self._close_probe()
         self._hold.recover(deadline or Deadline(30.0, "the board to recover", f"board {self.serial}"))
+
+    def detach_probe(self) -> None:
+        """Close the probe and leave the core running, so that no debugger draws current or halts anything."""
+        probe, self._probe = self._probe, None
+        if probe is not None:
+            probe.close()
 
     def release(self) -> None:
         """Halt the board, close the probe, free the lock. May be called more than once, never raises `HarnessError`."""

@@ -39,6 +39,11 @@ class Pages(Record):
     observer: Address
     itm: Address | None = None
 
+    @property
+    def go(self) -> int:
+        """Address of the word that stands for the go line of a power monitor: the observer page's last one."""
+        return self.observer + 0xFFC
+
 
 class AddressRange(Record):
     """A range of addresses."""

@@ -58,6 +58,8 @@ def emit_run(outcome: Any) -> None:
         typer.echo(f"{board}: no clean-window cycles")
     else:
         typer.echo(f"{board}: {cycles:,.1f} cycles per inference ({source}, clean window, {clean.count} inferences)")
+    if outcome.power is not None:
+        typer.echo(energy_line(outcome.power, source))
     rows = [
         (layer.id, layer.op, "-" if layer.cycles is None else f"{layer.cycles:,.0f}") for layer in outcome.result.layers
     ]
@@ -69,6 +71,18 @@ def emit_run(outcome: Any) -> None:
         typer.echo(f"{issue.severity}: {issue.message} [{issue.code}]")
     typer.echo(f"validity: {outcome.evaluation.validity}")
     typer.echo(f"bundle: {outcome.bundle}")
+
+
+def energy_line(power: Any, source: str) -> str:
+    """Energy of one inference with its interval, or why there is none."""
+    line = power.inference
+    if line is None:
+        return f"energy per inference: none, because of {', '.join(power.suppressed)}"
+    share = line.u95_j / line.energy_j * 100 if line.energy_j else 0.0
+    return (
+        f"{line.energy_j * 1e6:,.3f} uJ per inference, +- {line.u95_j * 1e6:,.3f} uJ ({share:.2f} %) at 95 %"
+        f" ({source}, {power.monitor}, {line.windows} windows of {line.inferences} inferences)"
+    )
 
 
 def finish_run(outcome: Any, as_json: bool) -> None:

@@ -34,6 +34,7 @@ def profile(
     reference: Annotated[str, REFERENCE_OPTION] = "host",
     expect: Annotated[list[str] | None, EXPECT_OPTION] = None,
     tolerance: Annotated[float, TOLERANCE_OPTION] = 0.0,
+    power: Annotated[str | None, typer.Option("--power", help="Power monitor: its name, any, or none.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Freeze, build and run in one go; publishes a bundle. Exit codes and inputs as for `harness run`."""
@@ -48,7 +49,7 @@ def profile(
         if not mark:
             raise UsageError(f"--set {text!r} is not of the form NAME=VALUE.", todo="For example: --set iterations=20")
         settings[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
-    given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench}
+    given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench, "power": power}
     settings |= {name: value for name, value in given.items() if value is not None}
     wanted = tensor_arguments(inputs, input_seed, reference, expect, tolerance)
     outcome = profile_run(config, {"inspect": inspect, **wanted}, **settings)

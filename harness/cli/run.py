@@ -32,6 +32,9 @@ def run(
     reference: Annotated[str, REFERENCE_OPTION] = "host",
     expect: Annotated[list[str] | None, EXPECT_OPTION] = None,
     tolerance: Annotated[float, TOLERANCE_OPTION] = 0.0,
+    power: Annotated[
+        str | None, typer.Option("--power", help="Power monitor: its name, any, or none (default: the plan's).")
+    ] = None,
     deadline: Annotated[list[str] | None, typer.Option("--deadline", help="PHASE=SECONDS, repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify and find a board; touch nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -61,6 +64,7 @@ def run(
             bench=bench,
             out=out,
             inspect=inspect,
+            power=power,
             deadlines=limits,
             log=PhaseLog(verbose),
             **tensor_arguments(inputs, input_seed, reference, expect, tolerance),

@@ -42,6 +42,14 @@ def write_synced(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def copy_synced(source: Path, path: Path) -> None:
+    """Copy a file of any size and flush the copy to the disk; errors as `write_synced`."""
+    with _named(path), source.open("rb") as read, path.open("wb") as file:
+        shutil.copyfileobj(read, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def atomic_write(path: Path, data: bytes | str) -> None:
     """Replace a file in one step: readers see the old bytes or the new ones, never a part.
 

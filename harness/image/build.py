@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +17,7 @@ from harness.core.errors import BuildError, EvidenceError, UsageError
 from harness.core.files import published_dir, write_synced
 from harness.core.store import ContentStore
 from harness.engines.base import GeneratedEngine, TensorFacts, get_engine
-from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, build_header
+from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, Variant, build_header
 from harness.image.compile import ELF_NAME, MAP_NAME, compile_image, image_store
 from harness.image.elf import ElfFacts, read_elf
 from harness.image.engine_facts import EngineFacts
@@ -41,6 +41,8 @@ from harness.plan.record import Plan
 DEFAULT_TIMING_SCOPE: TimingScope = "invoke_only"
 DEADLINE_SECONDS = 600.0
 FLAT_NAME = "image.bin"
+POWER_DIRECTORY = "power"
+"""Where a build of a plan that asks for power has its power image, a build of its own."""
 
 
 def build(
@@ -51,6 +53,7 @@ def build(
     inputs: Sequence[Path | str] = (),
     lifecycle: Lifecycle = "carry",
     timing_scope: TimingScope | None = None,
+    variant: Variant = "profile",
     cache: bool = True,
     boards_path: Sequence[Path] = (),
     runtimes: Sequence[Path] = (),
@@ -67,6 +70,8 @@ def build(
         inputs: a file (raw or .npy) for each model input, in order; none: zero bytes. Never linked into the image.
         lifecycle: `carry` runs the plan's counts in one boot, `single` one timed inference a boot.
         timing_scope: what the clean window spans: `invoke_only` (default), or also restoring the inputs.
+        variant: `profile` talks over the plan's transport; `power` is the same engine and kernels without one, for a
+            power monitor.
         cache: whether objects and images of earlier builds may be used, and are kept.
         boards_path: further directories with board types.
         runtimes: further directories where the plan's runtime may lie, when it moved.
@@ -86,9 +91,11 @@ def build(
     with _target(out) as final, _new_directory(final) as directory, _store(cache) as store:
         world = replay(frozen, model=model, boards_path=tuple(boards_path), runtimes=tuple(runtimes))
         deadline = Deadline(deadline_seconds, "the compiler", f"the image of {frozen.board}")
-        request = _Request(frozen, world, lifecycle, scope, store, deadline)
-        made = _fill(request, directory, inputs)
-        write_synced(directory / RECORD_NAME, strict_json.pretty(made.to_dict()).encode())
+        request = _Request(frozen, world, lifecycle, scope, variant, store, deadline)
+        _fill_record(request, directory, inputs)
+        if variant == "profile" and frozen.settings["power"] != "none":
+            (directory / POWER_DIRECTORY).mkdir()
+            _fill_record(replace(request, variant="power"), directory / POWER_DIRECTORY, inputs)
     return load_build(final)
 
 
@@ -98,8 +105,14 @@ class _Request:
     world: Replay
     lifecycle: Lifecycle
     timing_scope: TimingScope
+    variant: Variant
     store: ContentStore
     deadline: Deadline
+
+
+def _fill_record(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> None:
+    made = _fill(request, directory, inputs)
+    write_synced(directory / RECORD_NAME, strict_json.pretty(made.to_dict()).encode())
 
 
 def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> Build:
@@ -110,7 +123,7 @@ def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> B
     _check_arena(plan, engine)
     pinned_inputs = _write_inputs(inputs, engine.input_tensors, directory)
     write_port_files(world.board_type, generated)
-    project = firmware_project(plan.settings, world.board_type, world.toolchain, generated, engine)
+    project = firmware_project(plan.settings, world.board_type, world.toolchain, generated, engine, request.variant)
     basis = project.basis()
     build_id = compute_build_id(plan, request.lifecycle, request.timing_scope, basis)
     header = build_header(plan, build_id, request.lifecycle, request.timing_scope)
@@ -136,6 +149,7 @@ def _fill(request: _Request, directory: Path, inputs: Sequence[Path | str]) -> B
         generated=tuple(PinnedFile.of(path, directory) for path in files),
         basis=basis,
         harness_version=__version__,
+        variant=request.variant,
     )
     verify(made)
     return made

@@ -10,6 +10,8 @@ from harness.plan.record import Plan
 
 Lifecycle = Literal["carry", "single"]
 TimingScope = Literal["invoke_only", "restore_and_invoke"]
+Variant = Literal["profile", "power"]
+"""What an image is for: profiled over a transport, or run without one while a power monitor looks on."""
 
 FILE_NAME = "harness_build.h"
 LIFECYCLES: Mapping[str, int] = {"carry": 0, "single": 1}

@@ -16,6 +16,8 @@ from elftools.elf.elffile import ELFFile
 from harness.core.errors import EvidenceError
 
 RTT_SYMBOL = "_SEGGER_RTT"
+REQUEST_SYMBOL = "harness_power_request"
+TERMINAL_SYMBOL = "harness_power_terminal"
 BUILD_ID_SYMBOL = "harness_build_id"
 
 
@@ -74,7 +76,7 @@ class MemoryUse:
 class ElfFacts:
     """What an image is made of. Symbols are in address order, without the Thumb bit.
 
-    `rtt_address` is None where the image's transport is another.
+    `rtt_address` is None where the image's transport is another, or where it has none: a power image has a mailbox.
     """
 
     entry: int
@@ -153,8 +155,10 @@ def _read(path: Path, elf: Any, size: int, regions: tuple[Region, ...]) -> ElfFa
     if BUILD_ID_SYMBOL not in by_name:
         raise _broken(path, f"It has no symbol {BUILD_ID_SYMBOL}.")
     rtt, build_id = by_name.get(RTT_SYMBOL), by_name[BUILD_ID_SYMBOL]
-    if rtt is not None and not any(region.kind == "ram" and region.holds(rtt.address, rtt.size) for region in regions):
-        raise _broken(path, f"{RTT_SYMBOL} at {rtt.address:#x} is not in RAM.")
+    for name in (RTT_SYMBOL, REQUEST_SYMBOL, TERMINAL_SYMBOL):
+        link = by_name.get(name)
+        if link is not None and not any(r.kind == "ram" and r.holds(link.address, link.size) for r in regions):
+            raise _broken(path, f"{name} at {link.address:#x} is not in RAM.")
     text = _bytes_at(elf, build_id.address, build_id.size)
     return ElfFacts(
         entry=elf["e_entry"],

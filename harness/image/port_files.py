@@ -71,6 +71,9 @@ def _addresses(board: BoardType) -> Iterator[tuple[str, int]]:
         pages = board.emulator.pages
         yield "BOARD_DWT_BASE", pages.dwt
         yield "BOARD_OBSERVER_BASE", pages.observer
+        # A word of RAM stands for the go line of a power monitor: the bench writes it.
+        yield "BOARD_GO_ADDRESS", pages.go
+        yield "BOARD_GO_MASK", 1
         if pages.pmu is not None:
             yield "BOARD_PMU_BASE", pages.pmu
         if pages.itm is not None:

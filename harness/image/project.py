@@ -14,7 +14,7 @@ from harness.board.descriptor import BoardType
 from harness.core.errors import BuildError
 from harness.core.hashing import sha256_file
 from harness.core.resources import data_dir
-from harness.image.build_header import FILE_NAME, fault_flags
+from harness.image.build_header import FILE_NAME, Variant, fault_flags
 from harness.image.port_files import SCRIPT_NAME
 from harness.plan.toolchain import Toolchain
 
@@ -166,7 +166,12 @@ def _name(path: Path, roots: Mapping[str, Path]) -> str:
 
 
 def firmware_project(
-    settings: Mapping[str, Any], board: BoardType, toolchain: Toolchain, generated: Path, engine: GeneratedEngine
+    settings: Mapping[str, Any],
+    board: BoardType,
+    toolchain: Toolchain,
+    generated: Path,
+    engine: GeneratedEngine,
+    variant: Variant = "profile",
 ) -> Project:
     """The project of an image; `generated` holds the engine's output and the port's generated files, and will hold the
     build header.
@@ -186,7 +191,7 @@ def firmware_project(
     own_script = port / SCRIPT_NAME
     link_script = own_script if own_script.is_file() else generated / SCRIPT_NAME
     paths = [
-        *_c_files(firmware / "app"),
+        *_app_files(firmware, variant),
         *_c_files(firmware / "hal"),
         *_c_files(port),
         *(generated / name for name in engine.sources if name.endswith(".c")),
@@ -194,6 +199,7 @@ def firmware_project(
     ]
     common = firmware / "ports" / "common"
     include_dirs = [firmware, firmware / "app", firmware / "hal", port, common, generated]
+    include_dirs += [firmware / "power"] if variant == "power" else []
     include_dirs += _engine_dirs(engine, generated)
     script_dirs = (port, common)
     units = tuple(Source(_name(path, roots), path.resolve()) for path in dict.fromkeys(paths))
@@ -220,6 +226,16 @@ def firmware_project(
 
 def _is_cxx(unit: Source) -> bool:
     return unit.path.suffix in (".cc", ".cpp", ".cxx")
+
+
+_POWER_SHARES = ("frames.c", "inputs.c")
+"""What the power image takes of the application: the CRC and the inputs; nothing that talks."""
+
+
+def _app_files(firmware: Path, variant: Variant) -> list[Path]:
+    if variant == "profile":
+        return _c_files(firmware / "app")
+    return [*_c_files(firmware / "power"), *(firmware / "app" / name for name in _POWER_SHARES)]
 
 
 def _c_files(directory: Path) -> list[Path]:

@@ -13,8 +13,8 @@ from harness.core import strict_json
 from harness.core.errors import EvidenceError, PlanError
 from harness.core.hashing import semantic_hash, sha256_bytes, sha256_file
 from harness.core.paths import relative_to_root, resolve_inside
-from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, build_header
-from harness.image.elf import ElfFacts, MemoryUse, Region, read_elf
+from harness.image.build_header import FILE_NAME, Lifecycle, TimingScope, Variant, build_header
+from harness.image.elf import REQUEST_SYMBOL, ElfFacts, MemoryUse, Region, read_elf
 from harness.image.engine_facts import EngineFacts
 from harness.plan.record import Plan
 
@@ -74,6 +74,7 @@ class Build:
     generated: tuple[PinnedFile, ...] = field(repr=False)
     basis: Mapping[str, Any] = field(repr=False)
     harness_version: str
+    variant: Variant = "profile"
 
     @property
     def elf(self) -> Path:
@@ -116,6 +117,7 @@ class Build:
             "plan": self.plan.to_dict(),
             "lifecycle": self.lifecycle,
             "timing_scope": self.timing_scope,
+            "variant": self.variant,
             "build_id": self.build_id,
             "basis": dict(self.basis),
             "engine": self.engine.to_dict(),
@@ -234,6 +236,7 @@ def load_build(path: Path | str) -> Build:
         generated=tuple(_open_pin(pin, root) for pin in raw.generated),
         basis=raw.basis.model_dump(),
         harness_version=raw.harness_version,
+        variant=raw.variant,
     )
     verify(build)
     if image_facts(build.elf_facts) != raw.image:
@@ -259,6 +262,11 @@ def verify(build: Build) -> None:
             build.build_id == expected,
             f"{RECORD_NAME}: the build id",
             f"It is {build.build_id}, sources give {expected}.",
+        ),
+        (
+            (build.elf_facts.symbol(REQUEST_SYMBOL) is not None) == (build.variant == "power"),
+            build.elf_file.name,
+            f"It is no image of the variant {build.variant}.",
         ),
         (build.elf_facts.build_id == build.build_id, build.elf_file.name, "It carries the id of another build."),
         (
@@ -347,6 +355,7 @@ class _RawBuild(_Raw):
     plan: dict[str, Any]
     lifecycle: Lifecycle
     timing_scope: TimingScope
+    variant: Variant
     build_id: str = Field(pattern=r"^[0-9a-f]{32}$")
     basis: _RawBasis
     engine: dict[str, Any]

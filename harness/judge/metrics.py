@@ -108,6 +108,19 @@ _REGISTRY = (
     _hpx("power.duration_s", "s", "power", "capture_duration_s", family="power"),
     _hpx("power.energy_per_inference_j", "J", "power", "energy_per_inference_j", family="power"),
     _hpx("power.inferences_per_joule", "inferences/J", "power", "inferences_per_joule", family="power", larger=True),
+    *(
+        Metric(f"power.{key}", unit, _summary("power", key), group=Group.POWER, family="power")
+        for key, unit in (
+            ("energy_per_inference_u95_j", "J"),
+            ("charge_per_inference_c", "C"),
+            ("duration_per_inference_s", "s"),
+            ("median_power_w", "W"),
+            ("p95_power_w", "W"),
+            ("p99_power_w", "W"),
+            ("peak_power_w", "W"),
+            ("idle_current_a", "A"),
+        )
+    ),
     Metric("clean.cycles", "cycles", _clean("cycles"), group=Group.WINDOW, family="window"),
     Metric("clean.us", "us", _clean("us"), group=Group.WINDOW, family="window"),
     Metric(
@@ -145,6 +158,7 @@ SELECTORS = (
     ("layer[op=NAME].sum.cycles", "cycles", "sum (or max, min) over all layers of one operator"),
     ("layer[N].COUNTER", "events", "one counter of one layer; [*] and [op=NAME] work too"),
     ("counter[COUNTER]", "events", "one counter summed over all layers"),
+    ("power.layer[N].energy_j", "J", "energy of the layer in row N, where layers had windows of their own; [*] works"),
     ("memory_regions.REGION.used", "bytes", "bytes used of one memory region (an hpx metric)"),
     ("memory_regions.REGION.free", "bytes", "bytes free of one memory region (an hpx metric); larger is better"),
 )
@@ -153,6 +167,7 @@ SELECTORS = (
 _LAYER = re.compile(
     r"^layer\[(?:(?P<row>\d+)|(?P<all>\*)|op=(?P<op>[^\]]+))\]\.(?:(?P<how>sum|max|min)\.)?(?P<what>.+)$"
 )
+_POWER_LAYER = re.compile(r"^power\.layer\[(?:(?P<row>\d+)|\*)\]\.energy_j$")
 _COUNTER = re.compile(r"^counter\[(?P<name>[^\]]+)\]$")
 _REGION_ORDER = ("ITCM", "MRAM", "DTCM", "SRAM")
 _REDUCE: Mapping[str, Callable[[Iterable[float]], float]] = {"sum": math.fsum, "max": max, "min": min}
@@ -160,8 +175,10 @@ _REDUCE: Mapping[str, Callable[[Iterable[float]], float]] = {"sum": math.fsum, "
 
 def is_selector(name: str) -> bool:
     """Whether a name selects layers or a counter."""
+    if _COUNTER.match(name) or _POWER_LAYER.match(name):
+        return True
     layer = _LAYER.match(name)
-    return bool(_COUNTER.match(name)) or bool(layer and (layer["op"] is None) == (layer["how"] is None))
+    return bool(layer and (layer["op"] is None) == (layer["how"] is None))
 
 
 def counter_unit(name: str) -> str:
@@ -175,6 +192,8 @@ def counter_unit(name: str) -> str:
 def selector_unit(name: str) -> str:
     """The unit of what a selector selects."""
     counter, layer = _COUNTER.match(name), _LAYER.match(name)
+    if _POWER_LAYER.match(name):
+        return "J"
     return counter_unit(counter["name"] if counter else layer["what"] if layer else name)
 
 
@@ -186,6 +205,10 @@ def resolve(name: str, run: RunArtifacts) -> tuple[Metric, ...]:
     if counter:
         column = counter["name"]
         return (Metric(name, counter_unit(column), _column_sum(column), group=Group.COUNTERS, family="counters"),)
+    powered = _POWER_LAYER.match(name)
+    if powered:
+        rows = range(len(run.layers)) if powered["row"] is None else (int(powered["row"]),)
+        return tuple(_layer_energy(row) for row in rows)
     layer = _LAYER.match(name)
     if not layer or not is_selector(name):
         return ()
@@ -198,6 +221,15 @@ def resolve(name: str, run: RunArtifacts) -> tuple[Metric, ...]:
     return tuple(
         Metric(f"layer[{row}].{what}", unit, _cell(row, what), group=Group.LAYERS, family="counters") for row in rows
     )
+
+
+def _layer_energy(row: int) -> Metric:
+    def read(run: RunArtifacts) -> Any:
+        lines = nested(run.summary, ("power", "layers"))
+        found = (item for item in lines or () if isinstance(item, Mapping) and item.get("label") == f"layer {row}")
+        return next((item.get("energy_j") for item in found), None)
+
+    return Metric(f"power.layer[{row}].energy_j", "J", read, group=Group.POWER, family="power")
 
 
 def _value(row: Mapping[str, Any], column: str) -> Any:

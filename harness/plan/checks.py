@@ -47,6 +47,17 @@ def integer(low: int, high: int) -> Check:
     return check
 
 
+def number(low: float, high: float) -> Check:
+    """A finite number above `low`, up to `high`."""
+
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low < value <= high:
+            raise ValueError(f"must be a number above {low:g}, up to {high:g}")
+        return float(value)
+
+    return check
+
+
 def size(low: int, high: int) -> Check:
     """Bytes: a whole number, or text such as 64K or 1M in units of 1024."""
 

@@ -15,7 +15,7 @@ from harness.core.files import atomic_write
 from harness.core.frozen import freeze as deep_freeze
 from harness.core.frozen import thaw
 from harness.core.hashing import semantic_hash
-from harness.plan.settings import PLAN_SETTINGS, check_value
+from harness.plan.settings import IDENTITY_SETTINGS, PLAN_SETTINGS, check_value
 from harness.plan.toolchain import ToolchainFacts
 
 SCHEMA = "harness.frozen-run"
@@ -82,7 +82,7 @@ class Plan:
     def intent_basis(self) -> dict[str, Any]:
         """What the identity is a hash of: no path, no time, nothing of this host."""
         return {
-            "settings": thaw(self.settings),
+            "settings": {name: value for name, value in thaw(self.settings).items() if name in IDENTITY_SETTINGS},
             "model": [self.model.sha256, self.model.size_bytes],
             "board": thaw(self.board_facts),
             "baseline": self.baseline,

@@ -33,6 +33,8 @@ class Setting:
         default: its stored form; None where a plan resolves it from the board type.
         help: one line.
         host_local: never part of a plan.
+        identity: whether it is part of the plan's identity. What only looks on (a power monitor) is not: the firmware
+            and what it does are the same without it.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Setting:
     default: Any
     help: str
     host_local: bool = False
+    identity: bool = True
 
     @property
     def keyword(self) -> str:
@@ -50,6 +53,11 @@ class Setting:
 def _host(name: str, check: Check, help_text: str) -> Setting:
     return Setting(name, checks.optional(check), None, help_text, host_local=True)
 
+
+_POWER_HELP = "power monitor that measures energy: none, any (the one wired to the board), or its name, as in ppk2"
+_MODE_HELP = "whether the power monitor feeds the board (source) or only measures (ampere); none: as the bench says"
+_VOLTS_HELP = "supply voltage of the board under the power monitor; none: as the bench says"
+_SCOPE_HELP = "what energy is of: gated windows, or the whole capture where no gate is wired"
 
 _TABLE = (
     Setting("engine", checks.text(_WORD, "an engine's name"), "aot", "what turns the model into code"),
@@ -77,6 +85,13 @@ _TABLE = (
     Setting("window-target-ms", checks.integer(1, 600_000), 1000, "length of an auto window in milliseconds"),
     Setting("window-min", checks.integer(1, 500_000), 10, "fewest inferences of an auto window"),
     Setting("window-max", checks.integer(1, 500_000), 500_000, "most inferences of an auto window"),
+    Setting("power", checks.text(_WORD, "a power monitor's name"), "none", _POWER_HELP, identity=False),
+    Setting("power-mode", checks.optional(checks.choice("source", "ampere")), None, _MODE_HELP, identity=False),
+    Setting("power-volts", checks.optional(checks.number(0.0, 60.0)), None, _VOLTS_HELP, identity=False),
+    Setting("power-scope", checks.choice("clean-window", "whole-capture"), "clean-window", _SCOPE_HELP),
+    Setting("power-windows", checks.integer(1, 32), 3, "measured windows of whole inferences; repeats show the spread"),
+    Setting("power-target-ms", checks.integer(1, 600_000), 1000, "length of a power window; on silicon at least 1000"),
+    Setting("power-per-layer", checks.flag, False, "whether each layer is also repeated in a window of its own"),
     Setting("test-fault", checks.test_fault, "none", "fault to build in, to test the harness itself; as in corrupt@3"),
     _host("model", checks.path, "the model file; a path in a file is relative to that file"),
     _host("serial", checks.integer(1, 0xFFFF_FFFF), "serial number of the probe"),
@@ -91,6 +106,8 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({setting.name: setting for se
 """All settings by name."""
 PLAN_SETTINGS: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if not setting.host_local)
 """Names of the settings that a plan freezes."""
+IDENTITY_SETTINGS: frozenset[str] = frozenset(name for name in PLAN_SETTINGS if SETTINGS[name].identity)
+"""Names of the settings that are part of a plan's identity."""
 HOST_SETTINGS: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.host_local)
 """Names of the settings that a plan never holds."""
 SEARCH_SETTINGS = ("boards-path", "runtimes-path")

@@ -16,9 +16,10 @@ GLITCH_SAMPLES = 3
 class GatePlan:
     """What the plan and the firmware say of the windows.
 
-    `inferences` is the planned number a window. `firmware_s` are the durations that the firmware measured, in order,
-    None where it did not; `completed` the inferences it says to have finished, None when it did not say. `labels` name
-    what each window measures when there are several (a layer range, say); windows of one label are repeats.
+    `inferences` is the planned number a window; `counts` are those numbers where windows differ. `firmware_s` are the
+    durations that the firmware measured, in order, None where it did not; `completed` the inferences it says to have
+    finished, None when it did not say. `labels` name what each window measures when there are several (a layer range,
+    say); windows of one label are repeats.
     """
 
     windows: int = 1
@@ -27,6 +28,16 @@ class GatePlan:
     completed: int | None = None
     labels: tuple[str, ...] = ()
     minimum_s: float = 0.0
+    counts: tuple[int, ...] = ()
+
+    @property
+    def planned(self) -> int:
+        """Inferences in all windows."""
+        return sum(self.counts) if self.counts else self.inferences * self.windows
+
+    def count(self, number: int) -> int:
+        """Planned inferences of a window."""
+        return self.counts[number] if number < len(self.counts) else self.inferences
 
     def firmware(self, number: int) -> float | None:
         """The firmware's duration of a window in seconds."""
@@ -86,6 +97,11 @@ def find_gates(edges: Sequence[tuple[int, int]], initial: int, total: int, gaps:
         if level == 1 and start > 0:
             windows.append(_window(len(windows), start, end, gaps))
     return Gates(tuple(windows), tuple(glitches), high_at_start, high_at_end)
+
+
+def whole_capture(total: int, gaps: Sequence[Gap] = ()) -> Gates:
+    """One window over all samples of a capture."""
+    return Gates((_window(0, 0, total, gaps),) if total else ())
 
 
 def _without_glitches(levels: list[tuple[int, int]], total: int) -> tuple[list[tuple[int, int]], list[int]]:

@@ -47,12 +47,12 @@ def check(
     ]
     if footer.gone:
         issues.append(power_issue("power.monitor_gone", footer.gone))
-    if plan.completed is not None and plan.completed != plan.inferences * max(plan.windows, 1):
+    if plan.completed is not None and plan.completed != plan.planned:
         issues.append(
             power_issue(
                 "power.count_mismatch",
-                f"Planned {plan.inferences * plan.windows}, completed {plan.completed}.",
-                planned=plan.inferences * plan.windows,
+                f"Planned {plan.planned}, completed {plan.completed}.",
+                planned=plan.planned,
                 completed=plan.completed,
             )
         )

@@ -68,6 +68,14 @@ _SPECS = (
     _stop("power.saturated", "The monitor's highest range was at its end inside the window."),
     _stop("power.range_implausible", "Currents are beyond what the monitor can measure."),
     _stop("power.window_suspect_jump", "The current jumped between two samples by more than the monitor's slew."),
+    _stop("power.terminal_missing", "The firmware left no terminal record, so nothing says what the windows hold."),
+    _stop("power.terminal_error", "The power image reported an error."),
+    _stop("power.gate_not_lowered", "The firmware does not say that it raised and lowered the gate of each window."),
+    _stop("power.window_clock_frozen", "The firmware finished inferences in no time by its own clock."),
+    _stop("power.capture_failed", "Energy was asked for and could not be measured."),
+    PowerIssueSpec(
+        "power.not_gated", "warning", True, "No gate told windows from the rest: the numbers are of the whole capture."
+    ),
     _note("power.monitor_gone", "The monitor ended before the capture did."),
     _note("power.load_before_gate", "Before the window more current flowed than in it; it is not part of the energy."),
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 from harness.power.energy import COVERAGE, Integration, WindowEnergy, integrate
 from harness.power.errors import WaveformError
-from harness.power.gating import GatePlan, find_gates
+from harness.power.gating import GatePlan, find_gates, whole_capture
 from harness.power.integrity import check
-from harness.power.issues import POWER_ISSUES, PowerIssue
+from harness.power.issues import POWER_ISSUES, PowerIssue, power_issue
 from harness.power.waveform import Header, Waveform
 
 FAULT_FACTOR = 2.0
@@ -71,14 +71,32 @@ class PowerReport:
         }
 
 
-def analyse(waveform: Waveform, plan: GatePlan, full_scale_a: float | None = None) -> PowerReport:
+def analyse(
+    waveform: Waveform,
+    plan: GatePlan,
+    full_scale_a: float | None = None,
+    *,
+    known: Sequence[PowerIssue] = (),
+    whole: bool = False,
+) -> PowerReport:
     """Gates, energies, checks and per-inference numbers of a stored waveform, in one pass over it.
+
+    Args:
+        waveform: stored.
+        plan: what plan and firmware say of the windows.
+        full_scale_a: the monitor's, None when unknown.
+        known: issues found elsewhere, in the firmware's terminal record for one.
+        whole: take all of the capture for the one window, where no gate is wired.
 
     Raises:
         WaveformError: the file is damaged, or its list of gate edges is not that of its samples.
     """
     header, footer = waveform.header, waveform.footer
-    gates = find_gates(footer.edges, footer.initial, footer.samples, footer.gaps)
+    gates = (
+        whole_capture(footer.samples, footer.gaps)
+        if whole
+        else find_gates(footer.edges, footer.initial, footer.samples, footer.gaps)
+    )
     integration = integrate(waveform.blocks(), header, gates, plan)
     if integration.edges != footer.edges or (footer.samples and integration.initial != footer.initial):
         raise WaveformError(
@@ -86,7 +104,9 @@ def analyse(waveform: Waveform, plan: GatePlan, full_scale_a: float | None = Non
             why=f"Listed {len(footer.edges)}, found {len(integration.edges)}.",
             todo="The file was edited; capture again.",
         )
-    issues = check(header, footer, gates, plan, integration, full_scale_a)
+    issues = (*known, *check(header, footer, gates, plan, integration, full_scale_a))
+    if whole:
+        issues = (*issues, power_issue("power.not_gated"))
     suppressed = tuple(dict.fromkeys(issue.code for issue in issues if POWER_ISSUES[issue.code].suppresses))
     return PowerReport(
         header=header,
@@ -108,13 +128,15 @@ def per_inference(integration: Integration, plan: GatePlan, widening: float = 1.
     """
     labels = dict.fromkeys(window.label for window in integration.windows)
     return tuple(
-        _line(label, [window for window in integration.windows if window.label == label], plan.inferences, widening)
+        _line(label, [window for window in integration.windows if window.label == label], plan, widening)
         for label in labels
     )
 
 
-def _line(label: str, windows: Sequence[WindowEnergy], inferences: int, widening: float) -> PerInference:
+def _line(label: str, windows: Sequence[WindowEnergy], plan: GatePlan, widening: float) -> PerInference:
     count = len(windows)
+    # Windows of one label are repeats: they run the same number of inferences.
+    inferences = plan.count(windows[0].number)
     mean = math.fsum(window.energy_j for window in windows) / count
     # Parts that average out between windows, parts that do not, and what the repeats themselves say.
     independent = [(w.uncertainty.edges, w.uncertainty.quantisation, w.uncertainty.range_changes) for w in windows]

@@ -1,4 +1,4 @@
-"""Fixtures, from small to whole: plan, image, board, flashed_board, capture, run, baseline, verdict."""
+"""Fixtures, from small to whole: plan, image, board, flashed_board, capture, power, run, baseline, verdict."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.image.record import Build
     from harness.plan.record import Plan
     from harness.pytest_plugin.verdicts import JudgedPair
+    from harness.results.power import PowerEvidence
     from harness.runner.board import FlashedBoard
     from harness.runner.run import RunOutcome
 
@@ -100,6 +101,14 @@ def run(
     from harness.pytest_plugin import session
 
     return session.measured_run(request, board, image, hil_inputs, hil_expected)
+
+
+@pytest.fixture
+def power(request: pytest.FixtureRequest, run: RunOutcome) -> PowerEvidence:
+    """Energy of the test's run; the marker, or `--hil-power`, says which monitor measures it."""
+    from harness.pytest_plugin import session
+
+    return session.measured_power(request, run)
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("base", "text", "directory or git ref of the firmware to compare with, in pairs of runs", "REF|PATH"),
     Option("seed", "text", "seed of the order in pairs of runs (default: drawn)", "N"),
+    Option("power", "text", "power monitor that measures energy: its name, any, or none", "MONITOR"),
     Option("out", "text", "directory for bundles (default: hil-results)", "DIR"),
     Option("transport", "text", "what carries bytes off the boards, whatever the tests' settings say", "NAME"),
     Option("deadline", "list", "set the deadline of one phase (repeatable)", "PHASE=SECONDS"),

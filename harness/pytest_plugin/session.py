@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harness.judge.compare import CompareOutcome
     from harness.judge.paired import PairedOutcome
     from harness.plan.record import Plan
+    from harness.results.power import PowerEvidence
     from harness.runner.board import FlashedBoard
     from harness.runner.run import RunOutcome
 
@@ -205,10 +206,21 @@ def measured_run(
     outcome = _run(request, lease, image, inputs, expected, role="candidate")
     record = record_of(item_of(request))
     record["cycles"] = outcome.clean_cycles
+    record["energy_j"] = outcome.energy_per_inference_j
     record["outputs_match"] = outcome.outputs.match
     record["outputs"] = outcome.outputs.explain()
     record["log"] = outcome.log
     return outcome
+
+
+def measured_power(request: pytest.FixtureRequest, outcome: RunOutcome) -> PowerEvidence:
+    """The energy of a run; a usage error when nobody asked for it."""
+    if outcome.power is None:
+        raise pytest.UsageError(
+            f"{item_of(request).nodeid}: uses the power fixture and measures no power; "
+            "write power='any' into the hil marker, or give --hil-power any."
+        )
+    return outcome.power
 
 
 def _run(
@@ -229,6 +241,7 @@ def _run(
             expect=mark.expect,
             expected=expected,
             tolerance=mark.tolerance,
+            power=get_option(request.config, "power"),
             deadlines=_deadlines(request.config),
         )
     record_of(item)["bundles"].append({"role": role, "path": str(outcome.bundle)})

@@ -21,7 +21,10 @@ COUNTED = {
     "blocked": "blocked tests",
     "usage": "usage errors",
 }
-HEADINGS = ("test", "board", "source", "cycles/inference", "outputs", "verdict", "bundle")
+HEADINGS = ("test", "board", "source", "cycles/inference", "energy/inference", "outputs", "verdict", "bundle")
+
+ENERGY_COLUMN = HEADINGS.index("energy/inference")
+"""Shown when some test measured energy."""
 
 
 def counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
@@ -37,8 +40,11 @@ def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, A
     terminal.section("hardware in the loop")
     rows = [_row(record) for record in records if record["bundles"]]
     if rows:
-        widths = [max(len(row[i]) for row in [HEADINGS, *rows]) for i in range(len(HEADINGS) - 1)]
-        for row in [HEADINGS, *rows]:
+        table = [HEADINGS, *rows]
+        if not any(record.get("energy_j") is not None for record in records):
+            table = [tuple(cell for i, cell in enumerate(row) if i != ENERGY_COLUMN) for row in table]
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
+        for row in table:
             cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
             terminal.write_line("  ".join([*cells, row[-1]]).rstrip())
     tally = counts(records)
@@ -54,13 +60,14 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
     name = record["test"].rsplit("::", 1)[-1].replace(f"[{record.get('board')}]", "")
     verdicts = ", ".join(verdict["status"] for verdict in record["verdicts"]) or "-"
     cycles = record.get("cycles")
-    match = record.get("outputs_match")
+    match, energy = record.get("outputs_match"), record.get("energy_j")
     bundle = record["bundles"][0]
     return (
         name,
         record.get("board", "-"),
         record.get("source", "-"),
         "-" if cycles is None else f"{cycles:,.0f}",
+        "-" if energy is None else f"{energy * 1e6:,.3f} uJ",
         {True: "match", False: "DIFFER", None: "-"}[match],
         verdicts,
         bundle["path"],

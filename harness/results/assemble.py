@@ -28,6 +28,8 @@ from harness.results.issues import issue
 from harness.results.manifest import RunStatus
 from harness.results.measured import measure
 from harness.results.outputs import OutputsCheck
+from harness.results.power import REPORT_NAME, WAVEFORM_NAME, PowerEvidence
+from harness.results.power import document as power_document
 from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.samples import SAMPLES_NAME, write_samples
 from harness.results.types import RunEvaluation, RunMetadata
@@ -57,6 +59,7 @@ def assemble(
     board_type: Any,
     *,
     outputs_check: OutputsCheck | None = None,
+    power: PowerEvidence | None = None,
     bench: Mapping[str, Any] | None = None,
     zero_inputs: bool = True,
     extra_files: Mapping[str, bytes] | None = None,
@@ -71,6 +74,7 @@ def assemble(
         plan: `harness.plan.record.Plan`.
         board_type: `harness.board.descriptor.BoardType`.
         outputs_check: the comparison with the host reference; None when none was made.
+        power: what a power run left; None when none was asked for.
         bench: serial, probe and transport facts of the lease, for the record.
         zero_inputs: whether the measured inferences ran on zero bytes.
         extra_files: further artifacts by path in the bundle.
@@ -84,6 +88,7 @@ def assemble(
         capture,
         context,
         outputs_check=outputs_check,
+        power=power,
         extra_files=extra_files,
         run_id=run_id,
         timestamp=timestamp,
@@ -104,6 +109,7 @@ def assemble_context(
     context: RunContext,
     *,
     outputs_check: OutputsCheck | None = None,
+    power: PowerEvidence | None = None,
     extra_files: Mapping[str, bytes] | None = None,
     run_id: str = "",
     timestamp: str = "",
@@ -118,6 +124,7 @@ def assemble_context(
         capture,
         context,
         outputs=outputs_check,
+        power=power,
         run_id=run_id,
         timestamp=timestamp,
         keep_iterations=keep_iterations,
@@ -146,6 +153,8 @@ def assemble_context(
         ),
         *_extra(extra_files),
     ]
+    if power is not None:
+        files += _power_files(power)
     if outputs_check is not None:
         files.append(_json("outputs.json", outputs_check.to_dict(), "harness.outputs"))
     clock = result.facts.clean.clock if result.facts.clean is not None else None
@@ -157,10 +166,17 @@ def assemble_context(
         evaluation=evaluation,
         files=tuple(files),
         provenance=_provenance(context),
-        comparability=comparability(context, clean_clock=clock),
+        comparability=comparability(context, clean_clock=clock, power=power),
         extensions={"harness": harness_extension(result, context)},
     )
     return Assembled(result, evaluation, content)
+
+
+def _power_files(power: PowerEvidence) -> list[BundleFile]:
+    files = [_json(REPORT_NAME, power_document(power), "harness.power")]
+    if power.waveform is not None:
+        files.append(BundleFile(WAVEFORM_NAME, name="harness.waveform", source=power.waveform))
+    return files
 
 
 def assemble_failed(

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UsageError
-from harness.core.files import fsync_dir, published_dir, write_synced
+from harness.core.files import copy_synced, fsync_dir, published_dir, write_synced
 from harness.core.frozen import EMPTY, freeze_fields
-from harness.core.hashing import sha256_bytes
+from harness.core.hashing import sha256_bytes, sha256_file
 from harness.core.paths import check_relative
 from harness.core.strict_json import pretty
 from harness.results.manifest import (
@@ -31,24 +31,28 @@ from harness.results.types import RunEvaluation
 
 @dataclass(frozen=True)
 class BundleFile:
-    """One artifact to publish: its path in the bundle, its bytes, and what the manifest says of it."""
+    """One artifact to publish: its path in the bundle, its bytes, and what the manifest says of it.
+
+    The bytes of a large one stay in the file `source` and are copied from there.
+    """
 
     path: str
-    data: bytes
+    data: bytes = b""
     media_type: str = "application/octet-stream"
     role: str = "extension"
     name: str | None = None
     schema: str | None = None
     schema_version: int | None = None
     optional: bool = True
+    source: Path | None = None
 
     def artifact(self) -> ResultArtifact:
         """The manifest's entry, size and digest included."""
         return ResultArtifact(
             path=check_relative(self.path),
             media_type=self.media_type,
-            size_bytes=len(self.data),
-            sha256=sha256_bytes(self.data),
+            size_bytes=len(self.data) if self.source is None else self.source.stat().st_size,
+            sha256=sha256_bytes(self.data) if self.source is None else sha256_file(self.source),
             role=self.role,
             name=self.name,
             schema=self.schema,
@@ -113,7 +117,10 @@ def publish(final_dir: str | Path, content: BundleContent) -> Path:
             for file in content.files:
                 target = hidden / file.path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                write_synced(target, file.data)
+                if file.source is None:
+                    write_synced(target, file.data)
+                else:
+                    copy_synced(file.source, target)
             for directory in {(hidden / path).parent for path in paths} - {hidden}:
                 fsync_dir(directory)
             write_synced(hidden / MANIFEST_NAME, pretty(manifest.to_dict()).encode("utf-8"))

@@ -11,6 +11,9 @@ from harness.results.context import RunContext, producer_version
 from harness.results.facts import MeasuredResult
 from harness.results.layers import write_layers
 from harness.results.outputs import OutputsCheck
+from harness.results.power import PowerEvidence
+from harness.results.power import dimensions as power_dimensions
+from harness.results.power import section as power_section
 from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.types import LayerResult, RunEvaluation, RunMetadata
 
@@ -97,6 +100,8 @@ def summary_document(result: MeasuredResult, context: RunContext, evaluation: Ru
         "validity": evaluation.validity.value,
         "issues": [issue.to_dict() for issue in evaluation.issues],
     }
+    if result.facts.power is not None:
+        data["power"] = power_section(result.facts.power)
     if context.sections:
         data["binary"] = thaw(context.sections)
     if context.regions:
@@ -145,7 +150,9 @@ def metadata_document(metadata: RunMetadata, context: RunContext) -> dict[str, A
     }
 
 
-def comparability(context: RunContext, *, clean_clock: str | None = None) -> dict[str, Any]:
+def comparability(
+    context: RunContext, *, clean_clock: str | None = None, power: PowerEvidence | None = None
+) -> dict[str, Any]:
     """Every dimension of the run, as the manifest states it."""
     model = context.counter_model
     config = context.engine_config
@@ -177,6 +184,7 @@ def comparability(context: RunContext, *, clean_clock: str | None = None) -> dic
         "aggregation": context.aggregation,
         "noise": context.bench.get("noise"),
         "counter_model": f"{model.get('name')} {model.get('version')}" if model else None,
+        **power_dimensions(power),
     }
 
 

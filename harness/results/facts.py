@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.core.frozen import EMPTY, freeze_fields, thaw
 from harness.results.outputs import OutputsCheck
+from harness.results.power import PowerEvidence
 from harness.results.types import ProfileResult
 
 CPU_CLOCKS = frozenset({"cpu", "dwt", "cyccnt", "pmu", "dwt_cyccnt"})
@@ -88,6 +89,7 @@ class RunFacts:
     expected_model_sha256: str = ""
     reported_model_sha256: str = ""
     events: tuple[str, ...] = ()
+    power: PowerEvidence | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events")

@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from harness.power.issues import POWER_ISSUES
 from harness.results.manifest import ResultIssue
 
 
@@ -53,8 +54,13 @@ _SPECS = (
     _warning("firmware.model_identity_unverifiable", "The firmware did not say which model it runs."),
     _warning("profile.clean_window_frozen", "Inferences finished in zero time: the window clock never moved."),
     _warning("profile.clean_window_stalled", "The window clock stood still during some of the inferences."),
-    # Only these errors of hpx are confined to one family of metrics; the reader must know them.
-    _error("power.window_observer_mismatch", "Instrument and firmware disagree on the same window.", Blocks.POWER),
+    # Errors of power are confined to its metrics; counters and outputs stay what they are.
+    *(
+        IssueSpec(
+            spec.code, Severity(spec.severity), "power", spec.text, Blocks.POWER if spec.suppresses else Blocks.NOTHING
+        )
+        for spec in POWER_ISSUES.values()
+    ),
     # Ours.
     _error("capture.failed", "The target did not deliver a complete, consistent capture."),
     _error("run.failed", "The run ended before anything was captured."),

@@ -13,6 +13,7 @@ from harness.results.aggregate import EMULATOR_PREFIX, Aggregate, aggregate
 from harness.results.context import RunContext, producer_version
 from harness.results.facts import CPU_CLOCKS, CleanFacts, MeasuredResult, RunFacts
 from harness.results.outputs import OutputsCheck
+from harness.results.power import PowerEvidence, typed_result
 from harness.results.types import (
     FirmwareMeta,
     LayerResult,
@@ -142,6 +143,7 @@ def measure(
     outputs: OutputsCheck | None,
     run_id: str,
     timestamp: str,
+    power: PowerEvidence | None = None,
     keep_iterations: bool = True,
 ) -> MeasuredResult:
     """Turn a capture into a result. `keep_iterations` keeps every single reading in `pmu.presets`."""
@@ -171,10 +173,13 @@ def measure(
         expected_model_sha256=context.model_sha256,
         reported_model_sha256=capture.hello.model_sha256,
         events=capture.events,
+        power=power,
     )
     overflow = any(layer.overflow for layer in layers)
     return MeasuredResult(
         pmu=PmuResult(firmware, presets, layers, overflow, _groups(rows)),
+        power=typed_result(power) if power is not None else None,
+        power_terminal=power.terminal if power is not None else None,
         metadata=_metadata(capture, context, firmware, run_id, timestamp),
         facts=facts,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from harness.results.facts import MeasuredResult, RunFacts
 from harness.results.issues import Severity, issue
 from harness.results.manifest import ResultIssue, ResultValidity
+from harness.results.power import PowerEvidence
 from harness.results.types import LayerResult, PmuResult, ProfileResult, RunEvaluation
 
 MUST_MOVE = frozenset(
@@ -134,6 +135,14 @@ def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[Res
         yield issue("clean.frozen", count=meta.clean_infer_count)
 
 
+def _power_issues(power: PowerEvidence) -> Iterator[ResultIssue]:
+    if power.report is None:
+        yield issue("power.capture_failed")
+        return
+    for item in power.report.issues:
+        yield issue(item.code, item.message, **item.context)
+
+
 def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
     failed = self_test_failures(facts.self_test)
     if failed:
@@ -146,5 +155,7 @@ def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
     if facts.outputs is not None and facts.outputs.match is False:
         layers = [{"layer": item.layer, "op": item.op} for item in facts.outputs.differing_layers]
         yield issue("output.mismatch", facts.outputs.explain(), layers=layers)
+    if facts.power is not None:
+        yield from _power_issues(facts.power)
     if facts.source not in ("silicon", "emulated", "predicted"):
         yield issue("source.unknown", source=facts.source)

@@ -27,6 +27,7 @@ PHASES: tuple[Phase, ...] = (
     Phase("input", 10.0, "send one set of inputs"),
     Phase("window", 120.0, "the clean window"),
     Phase("pass", 120.0, "one instrumented pass, samples included"),
+    Phase("power", 60.0, "beyond their planned length, until the last power window has ended"),
     Phase("inference", 30.0, "one inference run for its outputs"),
     Phase("inspect", 60.0, "one inspection pass"),
     Phase("end", 10.0, "the end frame"),

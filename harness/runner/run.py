@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,10 @@ from harness.runner.board import flash_board, lease_board, silent
 from harness.runner.deadlines import Deadlines
 from harness.runner.expectation import Expectation
 from harness.runner.measure import capture_request, measure, own_inputs, wanted_inferences
+from harness.runner.outcome import RunOutcome
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from harness.bench.inventory import Bench
     from harness.bench.provider import BoardLease
@@ -30,80 +29,12 @@ if TYPE_CHECKING:
     from harness.image.record import Build
     from harness.plan.record import Plan
     from harness.results.bundle import BundleContent
-    from harness.results.facts import MeasuredResult
-    from harness.results.types import RunEvaluation
     from harness.runner.inputs import Given
+    from harness.runner.power import PowerOutcome
     from harness.runner.reference import Reference
 
 DEFAULT_OUT = "hil-results"
 INPUTS_SCHEMA = "harness.inputs"
-
-
-@dataclass(frozen=True)
-class RunOutcome:
-    """A run that was captured and published.
-
-    `capture` holds everything the target said; `result`, `evaluation` and `outputs` are what the bundle states,
-    `inputs` where the inputs came from.
-    """
-
-    bundle: Path
-    build: Build
-    capture: Capture
-    result: MeasuredResult
-    evaluation: RunEvaluation
-    outputs: OutputsCheck
-    inputs: Mapping[str, Any]
-    serial: int
-    source: str
-    seconds: float
-
-    def __repr__(self) -> str:
-        return f"<run on {self.build.plan.board} {self.serial} ({self.source}): {self.bundle}>"
-
-    @property
-    def clean_cycles(self) -> float | None:
-        """Mean CPU cycles per inference in the clean window; None when its clock counts something else."""
-        clean = self.result.facts.clean
-        return clean.cycles if clean is not None else None
-
-    @property
-    def log(self) -> str:
-        """Text that the firmware sent."""
-        return self.capture.log
-
-    @property
-    def valid(self) -> bool:
-        """Whether the measurements count."""
-        return str(self.evaluation.validity) != "invalid"
-
-    def output_array(self, index: int = 0) -> NDArray[np.generic]:
-        """One model output of every inference: shape (inferences, *output shape) in the tensor's element type."""
-        import numpy as np
-
-        tensor = self.build.engine.output_tensors[index]
-        data = b"".join(inference.outputs[index] for inference in self.capture.inferences)
-        array = np.frombuffer(data, np.dtype(tensor.dtype).newbyteorder("<"))
-        return array.reshape((len(self.capture.inferences), *tensor.shape))
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready summary, as `harness run --json` prints it. Figures that were not measured are None."""
-        from harness.results.documents import total_cycles
-
-        return {
-            "succeeded": True,
-            "bundle": str(self.bundle),
-            "board": self.build.plan.board,
-            "serial": self.serial,
-            "source": self.source,
-            "validity": str(self.evaluation.validity),
-            "issues": [{"code": i.code, "severity": i.severity, "message": i.message} for i in self.evaluation.issues],
-            "inputs": {use: {k: v for k, v in said.items() if k != "inferences"} for use, said in self.inputs.items()},
-            "outputs": self.outputs.to_dict(),
-            "clean_cycles_per_inference": self.clean_cycles,
-            "total_cycles": total_cycles(self.result.layers),
-            "seconds": round(self.seconds, 3),
-        }
 
 
 def run(
@@ -120,6 +51,7 @@ def run(
     expect: str = "reference",
     expected: Any = None,
     tolerance: float = 0.0,
+    power: str | None = None,
     deadlines: Deadlines | dict[str, float] | None = None,
     log: Callable[[str], None] = silent,
 ) -> RunOutcome:
@@ -140,12 +72,14 @@ def run(
             with LiteRT as it comes, within a tolerance, `none` compares nothing.
         expected: outputs to compare with in place of a reference, given as `inputs` are, for as many inferences.
         tolerance: largest allowed absolute error of a model output, in stored units.
+        power: power monitor that measures energy: `none`, `any` or its name; by default the plan's.
         deadlines: seconds by phase.
         log: called with a line for each phase.
 
     Raises:
         WrongBoardError: the board is of another type.
         BenchError, TargetError, CaptureError: the run failed; `context["bundle"]` names the bundle that says how.
+        MonitorError, PowerCaptureError: energy was asked for and not measured; the bundle has all the rest.
         HostReferenceError, ToolMissingError, DeadlineError: the host reference could not be had, so no output was
             compared; `context["bundle"]` names the bundle with the measurements.
         UsageError: `out` exists, or an argument is not allowed; nothing was touched.
@@ -186,6 +120,7 @@ def run(
         timed=own if timed == "build" else replace(given, cases=given.cases[:1], sources=given.sources[:1]),
         inspect=inspect,
         expectation=expectation,
+        power=power,
     )
     return work.execute(bench, lease, serial)
 
@@ -203,14 +138,33 @@ class _Run:
     timed: Given
     inspect: int
     expectation: Expectation
+    power: str | None
 
     def execute(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> RunOutcome:
         reference = self.expectation.begin(
             self.build, self.inferences, self.timed, self.inspect, self.deadlines["reference"]
         )
-        with self._board(bench, lease, serial) as held:
+        with tempfile.TemporaryDirectory(prefix="hil-run-") as scratch:
+            with self._board(bench, lease, serial) as held:
+                capture, power = self._measured(held, Path(scratch))
+            return self._conclude(held, capture, reference, power)
+
+    def _measured(self, held: BoardLease, scratch: Path) -> tuple[Capture, PowerOutcome | None]:
+        from harness.runner.power_plan import PowerSpec
+
+        spec = PowerSpec.of(self.build.plan, self.power)
+        if spec is None:
+            return self._capture(held), None
+        from harness.runner.power import power_session
+
+        with ExitStack() as stack:
+            try:
+                session = stack.enter_context(power_session(spec, held, scratch, self.deadlines, self.log))
+            except HarnessError as error:
+                self._publish_failure(held, error, b"")
+                raise
             capture = self._capture(held)
-        return self._conclude(held, capture, reference)
+            return capture, session.measure(self.build, capture, self.timed.cases[0])
 
     @contextmanager
     def _board(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> Iterator[BoardLease]:
@@ -241,15 +195,22 @@ class _Run:
             self._publish_failure(held, error, bytes(raw))
             raise
 
-    def _conclude(self, held: BoardLease, capture: Capture, reference: Future[Reference] | None) -> RunOutcome:
+    def _conclude(
+        self,
+        held: BoardLease,
+        capture: Capture,
+        reference: Future[Reference] | None,
+        power: PowerOutcome | None = None,
+    ) -> RunOutcome:
         from harness.results.assemble import assemble
         from harness.results.bundle import publish
 
-        failure: HarnessError | None = None
+        evidence = power.evidence if power is not None else None
+        failure = power.error if power is not None else None
         try:
             outputs = self.expectation.compare(self.build, capture, reference, self.log)
         except HarnessError as error:
-            failure = error
+            failure = failure or error
             outputs = OutputsCheck.not_compared(error.what)
         assembled = assemble(
             capture,
@@ -257,6 +218,7 @@ class _Run:
             self.build.plan,
             held.board_type,
             outputs_check=outputs,
+            power=evidence,
             bench=bench_facts(held, self.build.plan),
             zero_inputs=not any(map(any, self.timed.cases[0])),
             extra_files=self._inputs_record(),
@@ -279,6 +241,7 @@ class _Run:
             serial=held.info.serial,
             source=held.board_type.source,
             seconds=time.monotonic() - self.started,
+            power=evidence,
         )
 
     def _explain_fault(self, error: HardFaultError) -> None:
@@ -342,3 +305,6 @@ def bench_facts(held: BoardLease, plan: Plan) -> dict[str, Any]:
     info, transport = held.info, plan.settings["transport"]
     facts = {"serial": info.serial, "provider": info.provider, "probe": info.probe, "transport": transport}
     return facts if held.noise is None else {**facts, "noise": held.noise.text}
+
+
+__all__ = ["DEFAULT_OUT", "RunOutcome", "bench_facts", "run"]

@@ -3,8 +3,8 @@
     python -m harness.virtual.ppk2 --log events.bin --clock-hz 25000000 --volts 3.3 --idle-a 0.0015
 
 Prints `ready <pty>` when it can be opened. It sends 100,000 samples a wall second while measuring. A reader that is
-late loses nothing: what the pty does not take waits here. Windows that end while nobody measures are played once
-somebody does, after a while of idle; a stop forgets those that are left. It runs until it is killed; its owner starts
+late loses nothing: what the pty does not take waits here. Windows that ended before a measurement began are forgotten
+(`--earlier`: played), and a stop forgets those that are left. It runs until it is killed; its owner starts
 it guarded.
 """
 
@@ -25,9 +25,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from harness.virtual.ppk2_signal import RATE_HZ, Encoder, LogReader, Playback, SignalOptions, play
+from harness.virtual.ppk2_signal import RATE_HZ, Encoder, LogReader, Playback, Records, SignalOptions, play
 
 TICK_S = 0.005
+PAUSE_S = (0.001, 0.1)
+"""Shortest and longest idle between two windows: a pause may be long, and nothing happens in it."""
 LOOK_S = 0.05
 """Seconds between looks for new windows in the log."""
 BACKLOG_BYTES = 64 << 20
@@ -40,16 +42,20 @@ START, STOP, POWER, METADATA, RESET = 0x06, 0x07, 0x0C, 0x19, 0x20
 class Device:
     """State of the device: what it was told and what it has yet to send. Knows nothing of ptys and clocks."""
 
-    def __init__(self, log: Path, options: SignalOptions, power_file: Path | None = None) -> None:
+    def __init__(
+        self, log: Path, options: SignalOptions, power_file: Path | None = None, earlier: bool = False
+    ) -> None:
         self.options = options
         self.log = LogReader(log, options)
         self.encoder = Encoder(options)
         self.measuring = False
         self.supply = True
         self.power_file = power_file
+        self.earlier = earlier
         self._commands = bytearray()
         self._playing: deque[Playback] = deque()
         self._played = 0
+        self._fell: int | None = None
 
     def receive(self, data: bytes) -> bytes:
         """Obey commands; returns the immediate answer."""
@@ -67,12 +73,12 @@ class Device:
 
     def _obey(self, opcode: int, arguments: bytes) -> bytes:
         if opcode == START:
+            if not self.measuring and not self.earlier:
+                self._forget()
             self.measuring = True
         elif opcode in (STOP, RESET):
             if self.measuring:
-                self.look()
-                self._playing.clear()
-                self._played = 0
+                self._forget()
             self.measuring = False
         elif opcode == POWER:
             self.supply = arguments[0] == 1
@@ -83,10 +89,23 @@ class Device:
             return self.options.terms.metadata().encode()
         return b""
 
+    def _forget(self) -> None:
+        self.look()
+        self._playing.clear()
+        self._played = 0
+
     def look(self) -> None:
         """Queue windows that have become complete in the log."""
         for records in self.log.windows():
-            self._playing.append(play(records, self.options, self.encoder.phase()))
+            idle = self._pause(records)
+            self._playing.append(play(records, self.options, self.encoder.phase()).after(idle, self.options.idle_a))
+
+    def _pause(self, records: Records) -> int:
+        """Samples of idle before a window: what the log says lay between it and the one before, within bounds."""
+        rise, fall = int(records["cycles"][0]), self._fell
+        self._fell = int(records["cycles"][-1])
+        seconds = (rise - fall) / self.options.clock_hz if fall is not None and rise > fall else 0.0
+        return int(min(max(seconds, PAUSE_S[0]), PAUSE_S[1]) * RATE_HZ)
 
     def samples(self, count: int) -> bytes:
         """The next samples, as bytes."""
@@ -182,6 +201,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser.add_argument("--gate-line", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--power-file", type=Path)
+    parser.add_argument("--earlier", action="store_true")
     given = parser.parse_args(arguments)
     try:
         options = SignalOptions(
@@ -198,7 +218,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     sys.stdout.write(f"ready {path}\n")
     sys.stdout.flush()
     try:
-        serve(Device(given.log, options, given.power_file), master)
+        serve(Device(given.log, options, given.power_file, given.earlier), master)
     finally:
         os.close(master)
         os.close(slave)

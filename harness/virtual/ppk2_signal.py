@@ -84,6 +84,13 @@ class Playback:
     amperes: NDArray[np.float64]
     gate: NDArray[np.uint8]
 
+    def after(self, idle: int, amperes: float) -> Playback:
+        """The same window after so many samples of an idle current."""
+        return Playback(
+            np.concatenate((np.full(idle, amperes), self.amperes)),
+            np.concatenate((np.zeros(idle, np.uint8), self.gate)),
+        )
+
 
 class LogReader:
     """Follows a growing event log; yields each window once both its edges are in."""

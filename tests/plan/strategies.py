@@ -37,5 +37,12 @@ STRATEGIES: Mapping[str, st.SearchStrategy[Any]] = {
     "window-target-ms": st.integers(1, 600_000),
     "window-min": st.integers(1, 500_000),
     "window-max": st.integers(1, 500_000),
+    "power": _WORDS,
+    "power-mode": st.sampled_from(["source", "ampere"]),
+    "power-volts": st.floats(0.0, 60.0, exclude_min=True),
+    "power-scope": st.sampled_from(["clean-window", "whole-capture"]),
+    "power-windows": st.integers(1, 32),
+    "power-target-ms": st.integers(1, 600_000),
+    "power-per-layer": st.booleans(),
     "test-fault": st.sampled_from(["none", "hang", "hang@3", "corrupt@2", "dead-counter"]),
 }

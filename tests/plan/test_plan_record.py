@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.core.errors import PlanError
 from harness.core.hashing import is_semantic_hash
 from harness.plan.record import Plan, PlanModel, deep_freeze, thaw
-from harness.plan.settings import PLAN_SETTINGS, SETTINGS, check_value
+from harness.plan.settings import IDENTITY_SETTINGS, PLAN_SETTINGS, SETTINGS, check_value
 from harness.plan.toolchain import ToolchainFacts
 from tests.plan.strategies import STRATEGIES
 
@@ -43,11 +43,18 @@ def _with(name: str, value: Any) -> Plan:
 
 
 @_UNHURRIED
-@given(data=st.data(), name=st.sampled_from(sorted(set(PLAN_SETTINGS) - {"transport"})))
+@given(data=st.data(), name=st.sampled_from(sorted(IDENTITY_SETTINGS - {"transport"})))
 def test_any_single_changed_setting_changes_the_identity(data: st.DataObject, name: str) -> None:
     value = check_value(name, data.draw(STRATEGIES[name]))
     assume(value != thaw(make_plan().settings[name]))
     assert _with(name, value).intent_hash != make_plan().intent_hash
+
+
+@pytest.mark.parametrize(("name", "value"), [("power", "ppk2"), ("power-mode", "ampere"), ("power-volts", 1.8)])
+def test_who_looks_on_does_not_change_the_identity(name: str, value: Any) -> None:
+    plan = _with(name, value)
+    assert plan.intent_hash == make_plan().intent_hash
+    assert Plan.from_dict(json.loads(plan.to_json())).settings[name] == value
 
 
 @pytest.mark.parametrize(

@@ -110,4 +110,7 @@ def test_a_check_has_its_code_and_suppresses(
 
 def test_every_code_has_a_text_and_errors_suppress() -> None:
     assert all(spec.code == code and spec.text.endswith(".") for code, spec in POWER_ISSUES.items())
-    assert all(spec.suppresses == (spec.severity == "error") for spec in POWER_ISSUES.values())
+    assert all(spec.suppresses for spec in POWER_ISSUES.values() if spec.severity == "error")
+    # A capture without a gate is what was asked for, and still says nothing of one inference.
+    odd = [spec.code for spec in POWER_ISSUES.values() if spec.suppresses and spec.severity != "error"]
+    assert odd == ["power.not_gated"]

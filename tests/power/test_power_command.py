@@ -38,8 +38,7 @@ def test_list_names_drivers_and_what_they_can() -> None:
 
 def test_capture_then_show_say_the_same(tmp_path: Path) -> None:
     truth = window(np.random.default_rng(6), 0.1, 15e-3)
-    with virtual_ppk2(tmp_path) as device:
-        # The window is in the log before anybody listens: it is played once the device measures.
+    with virtual_ppk2(tmp_path, "--earlier") as device:
         device.add(truth)
         done = harness("capture", str(tmp_path / "w.hwf"), "--address", device.path, "--volts", str(VOLTS),
                        "--inferences", "5", "--seconds", "20", "--json")  # fmt: skip

@@ -141,8 +141,22 @@ void hal_observer_read(uint64_t *values) {
 
 void hal_cache_defined_state(void) {}
 
+void hal_wires_init(void) {}
+
+uint32_t hal_wires(void) {
+    return 0u;
+}
+
 void hal_gate(bool high) {
     (void)high;
+}
+
+void hal_state(bool high) {
+    (void)high;
+}
+
+bool hal_go(void) {
+    return false;
 }
 
 void hal_test_fault(void) {

@@ -114,6 +114,7 @@ def _config_header(model: Model, options: EngineOptions) -> str:
 #define ENGINE_OUTPUT_COUNT {len(model.outputs)}
 #define ENGINE_INPUT_BYTES {total(model.inputs)}
 #define ENGINE_OUTPUT_BYTES {total(model.outputs)}
+#define ENGINE_LAYER_RANGES 1
 
 /* Whole cache lines: what one layer reads never moves against the lines when another layer changes. */
 #ifndef ENGINE_ARENA
@@ -293,6 +294,16 @@ int engine_invoke(const engine_observer_t *observer) {
         observer->before(observer->ctx, op);
         run[op]();
         observer->after(observer->ctx, op);
+    }
+    return 0;
+}
+
+int engine_invoke_layers(uint32_t first, uint32_t count) {
+    if (first > ENGINE_OP_COUNT || count > ENGINE_OP_COUNT - first) {
+        return 1;
+    }
+    for (uint32_t op = first; op < first + count; op++) {
+        run[op]();
     }
     return 0;
 }

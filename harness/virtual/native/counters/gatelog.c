@@ -12,7 +12,7 @@
 
 #define BLOCKS_A_SAMPLE 256u
 
-enum { RECORD_GATE = 1, RECORD_SAMPLE = 3 };
+enum { RECORD_GATE = 1, RECORD_STATE = 2, RECORD_SAMPLE = 3 };
 
 typedef struct record {
     uint64_t cycles, instructions, energy_fj;
@@ -50,6 +50,15 @@ void gatelog_edge(bool high) {
     high_now = high;
     gatelog_countdown = high ? BLOCKS_A_SAMPLE : 0u;
     append(RECORD_GATE, high ? 1u : 0u);
+}
+
+void gatelog_state(bool high) {
+    static bool state_now;
+
+    if (file >= 0 && high != state_now) {
+        state_now = high;
+        append(RECORD_STATE, high ? 1u : 0u);
+    }
 }
 
 void gatelog_sample(void) {

@@ -155,6 +155,30 @@ static void on_gate(unsigned cpu, void *data) {
     gatelog_edge(data != NULL);
 }
 
+static void on_state(unsigned cpu, void *data) {
+    (void)cpu;
+    gatelog_state(data != NULL);
+}
+
+/* Hints by which firmware tells of itself; they do nothing on silicon. */
+static void watch_hint(host_insn_t *insn, uint16_t halfword) {
+    switch (halfword) {
+    case HINT_EMPTY_CACHES:
+        host_on_exec(insn, on_empty_caches, NULL);
+        break;
+    case HINT_GATE_HIGH:
+    case HINT_GATE_LOW:
+        host_on_exec(insn, on_gate, halfword == HINT_GATE_HIGH ? &options : NULL);
+        break;
+    case HINT_STATE_HIGH:
+    case HINT_STATE_LOW:
+        host_on_exec(insn, on_state, halfword == HINT_STATE_HIGH ? &options : NULL);
+        break;
+    default:
+        break;
+    }
+}
+
 static void watch_memory(host_insn_t *insn, const decoded_t *decoded, bool conditional, bool access_code) {
     const uint32_t flags = kind_flags(decoded->kind);
     host_access_fn read = on_read, write = on_write;
@@ -227,11 +251,8 @@ void plugin_translate(host_block_t *block) {
         count(insn, &decoded, conditional, behind);
         watch_memory(insn, &decoded, conditional,
                      address >= options.access.first && address <= options.access.last);
-        if (halfwords[0] == HINT_EMPTY_CACHES && decoded.kind == KIND_HINT) {
-            host_on_exec(insn, on_empty_caches, NULL);
-        }
-        if (halfwords[0] == HINT_GATE_HIGH || halfwords[0] == HINT_GATE_LOW) {
-            host_on_exec(insn, on_gate, halfwords[0] == HINT_GATE_HIGH ? &options : NULL);
+        if (decoded.kind == KIND_HINT) {
+            watch_hint(insn, halfwords[0]);
         }
         address = behind;
     }
