@@ -32,6 +32,9 @@ def _dispatch(args: list[str]) -> int:
 
         print(f"harness {__version__}")
         return 0
+    if name == "profile" and args[1:2] in (["new"], ["check"]):
+        # `profile` runs a model; what is asked for here is a comparison profile.
+        name = "profiles"
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         raise UsageError(

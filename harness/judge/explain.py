@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.core.frozen import thaw
-from harness.judge.comparability import ComparabilitySeverity
 from harness.judge.metrics import METRICS, MetricDiff, repeatability, resolve
 from harness.judge.verdict import MetricVerdict
 from harness.results.reader import RunArtifacts
@@ -32,6 +32,17 @@ def percent(part: float | None, whole: float | None) -> str:
     if part is None or not whole:
         return "-"
     return f"{part / abs(whole) * 100:+.2f} %"
+
+
+def both_facts(context: Mapping[str, Any]) -> str:
+    """What each side of an issue states: text as it is, anything else as JSON."""
+    return " -> ".join(_fact(context.get(role)) for role in ("baseline", "candidate"))
+
+
+def _fact(value: Any) -> str:
+    if value is None:
+        return "not stated"
+    return value if isinstance(value, str) else json.dumps(thaw(value), sort_keys=True, default=str)
 
 
 def explain(outcome: CompareOutcome) -> str:
@@ -165,8 +176,8 @@ def _comparability_lines(outcome: CompareOutcome) -> list[str]:
     lines = []
     for item in outcome.comparability.issues:
         facts = ""
-        if "baseline" in item.context and item.severity is ComparabilitySeverity.INFORMATIVE:
-            facts = f" {item.context['baseline']} -> {item.context['candidate']}"
+        if "baseline" in item.context:
+            facts = f" {both_facts(item.context)}"
         lines.append(f"  {item.severity.value}: {item.message}{facts} [{item.code}]")
     return ["", *lines] if lines else []
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.core.frozen import thaw
-from harness.judge.explain import ONE_RUN, noisy_once, number, percent, table
+from harness.judge.explain import ONE_RUN, both_facts, noisy_once, number, percent, table
 
 if TYPE_CHECKING:
     from harness.judge.compare import CompareOutcome
@@ -49,7 +49,11 @@ def _layer_cells(outcome: PairedOutcome) -> list[tuple[str, ...]]:
 
 
 def _blocked(issues: Sequence[Any]) -> list[str]:
-    return [f"{item.message} [{item.code}]" for item in issues if item.severity != "informative"]
+    return [
+        f"{item.message} {both_facts(item.context) + ' ' if 'baseline' in item.context else ''}[{item.code}]"
+        for item in issues
+        if item.severity != "informative"
+    ]
 
 
 def paired_text(outcome: PairedOutcome) -> str:

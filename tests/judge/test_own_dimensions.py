@@ -8,6 +8,7 @@ import pytest
 
 from harness.core.errors import EvidenceError
 from harness.judge.compare import CompareOutcome, compare
+from harness.judge.report import compare_markdown
 from tests.judge.foreign import Foreign
 from tests.results.builders import make_bundle, make_context
 
@@ -29,6 +30,7 @@ def test_times_taken_differently_are_not_compared(tmp_path: Path, name: str) -> 
     outcome = pair(tmp_path, name, "one", "other")
     (found,) = [item for item in outcome.comparability.issues if item.code == f"metric.window_{name}_mismatch"]
     assert (found.context["baseline"], found.context["candidate"]) == ("one", "other")
+    assert "one -> other" in outcome.explain() and "one -> other" in compare_markdown(outcome)
     names = {row.name for row in outcome.metrics}
     assert "clean.us" not in names
     assert "total_cycles" in names

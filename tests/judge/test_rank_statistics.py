@@ -52,7 +52,7 @@ def brute_paired(base: list[float], cand: list[float]) -> float:
 
 
 @given(few)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_both_tests_are_exact_with_ties(sides: tuple[list[float], list[float]]) -> None:
     base, cand = sides
     assert unpaired_p(base, cand) == pytest.approx(brute_unpaired(base, cand), rel=1e-12)
@@ -88,7 +88,7 @@ def test_a_larger_shift_is_harder_to_reject_as_too_small(seed: int, pairs: int, 
 
 
 @given(many, st.floats(0.001, 0.2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_bounds_enclose_what_is_not_rejected(sides: tuple[list[float], list[float]], level: float) -> None:
     lower, upper = shift_bounds(*sides, level)
     assert lower <= upper
@@ -109,11 +109,11 @@ def test_too_few_pairs_bound_nothing() -> None:
 def test_the_interval_covers_the_shift() -> None:
     rng = np.random.default_rng(5)
     covered = 0
-    for _ in range(300):
+    for _ in range(150):
         base, cand = session(rng, NOISES["student t3"][0], 10, 1.7)
         lower, upper = shift_bounds(base, cand, 0.025)
         covered += lower <= 1.7 <= upper
-    assert covered >= 278  # 95 % of 300 is 285; fewer than 278 has a chance of about 2 %
+    assert covered >= 136  # 95 % of 150 is 142.5; fewer than 136 has a chance of about 1 %
 
 
 def test_the_estimate_is_the_shift_under_drift() -> None:
@@ -217,7 +217,7 @@ def test_the_simulation_answers_as_the_procedure_does(name: str, shift: float) -
         assert [names[int(first[row])], names[int(last[row])]] == [answers[0], answers[-1]]
 
 
-@pytest.mark.parametrize("name", [*NOISES, *HARD])
+@pytest.mark.parametrize("name", [*NOISES, "cauchy"])
 def test_error_rates_of_the_whole_procedure(name: str) -> None:
     """A small simulation with room for chance; the campaign runs the large one."""
     got = tally(name, 150, seed=11)
