@@ -13,8 +13,8 @@ import harness
 
 PACKAGE = Path(harness.__file__).parent
 ROOMS = (
-    "cli", "pytest_plugin", "report", "judge", "runner", "interop", "results", "power", "capture", "bench", "probe",
-    "image", "plan", "engines", "board", "model", "virtual", "core",
+    "cli", "pytest_plugin", "report", "judge", "runner", "interop", "predict", "advice", "results", "power", "capture",
+    "bench", "probe", "image", "plan", "engines", "board", "model", "virtual", "core",
 )  # fmt: skip
 ALLOWED_UPWARD = {
     # The launcher reads the board's descriptor; nothing else in the room knows of boards.

@@ -1,4 +1,4 @@
-"""Where the firmware, board descriptors and profiles lie: in the wheel, or beside the package in a checkout."""
+"""Where the firmware, boards, profiles and cost models lie: in the wheel, or beside the package in a checkout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.errors import HarnessError, HostError
 
 
 @cache
-def data_dir(name: Literal["firmware", "boards", "profiles"]) -> Path:
+def data_dir(name: Literal["firmware", "boards", "profiles", "costs"]) -> Path:
     """Directory of packaged data. The package is never zipped: the C compiler reads these files in place.
 
     `HARNESS_FIRMWARE_DIR` names another firmware directory, for building two of them in one environment.

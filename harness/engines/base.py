@@ -48,7 +48,10 @@ class EngineOptions:
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """One operator as it runs: `id` counts in execution order, `source_index` is its place in the model file."""
+    """One operator as it runs: `id` counts in execution order, `source_index` is its place in the model file.
+
+    `kernels` are the functions that it runs, empty where the engine does not say or nothing runs.
+    """
 
     id: int
     op: str
@@ -57,6 +60,7 @@ class LayerFacts:
     output_tensors: tuple[int, ...]
     output_bytes: tuple[int, ...]
     output_dtypes: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from harness.interop.bundle import standardized
 from harness.interop.mlia.postprocess import postprocess
 from harness.interop.mlia.schema import SCHEMA_VERSION
 from harness.results.bundle import BundleContent, BundleFile
+from harness.results.operators import operators_in
 from harness.results.reader import records_of
 
 NAME = "standardized.json"
@@ -21,7 +22,7 @@ def with_standardized(content: BundleContent) -> BundleContent:
         EvidenceError: the records do not make a valid document.
     """
     files = {file.path: file.data for file in content.files}
-    document = standardized(records_of(content.manifest(), files))
+    document = standardized(records_of(content.manifest(), files), operators_in(content))
     extended = {**postprocess(document).extended(), "results": document["results"]}
     schema = f"mlia.output/{SCHEMA_VERSION}"
     data = pretty(extended).encode()

@@ -9,13 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from harness.advice.advise import advise
+from harness.advice.case import case_of
 from harness.core.frozen import thaw
 from harness.interop.errors import ForeignFormatError
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
+from harness.model.operators import OperatorFacts
+from harness.predict.bundle import HIGH, LOW, SOURCE
 from harness.results.reader import RunArtifacts
 
 PRODUCER = "harness"
@@ -24,6 +28,7 @@ _NO_HASH = "0" * 64
 _NOT_COUNTERS = frozenset(
     {"id", "op", "source_index", "kernel_calls", "cycles", "cycles_pct", "overflow", "macs", "ops", "cycles_per_mac"}
 )
+_ENDS = {LOW: "op_cycles_low", HIGH: "op_cycles_high"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ def _finite(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _layer_parts(layers: tuple[Mapping[str, Any], ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Any]]:
+def _layer_parts(
+    layers: tuple[Mapping[str, Any], ...], reasons: Mapping[Any, str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Any]]:
     uses = Counter(row.get("source_index") for row in layers)
     entities: dict[str, dict[str, Any]] = {}
     breakdowns: list[dict[str, Any]] = []
@@ -67,20 +74,24 @@ def _layer_parts(layers: tuple[Mapping[str, Any], ...]) -> tuple[list[dict[str, 
             entities[key] = {"id": key, "kind": "layer", "name": name, "child_ids": [operator] if operator else []}
         else:
             key = operator
-        metrics = _layer_metrics(row)
+        metrics = _layer_metrics(row, reasons.get(index, "No pass measured cycles of this layer."))
         if metrics:
             breakdowns.append({"entity_id": key, "metrics": metrics})
     return list(entities.values()), breakdowns, kinds
 
 
-def _layer_metrics(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _layer_metrics(row: Mapping[str, Any], no_cycles: str) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     if _finite(row.get("cycles")):
         out.append(numeric("op_cycles", row["cycles"], "cycles", additive=True))
     elif "cycles" in row:
-        out.append(unavailable("op_cycles", "cycles", "No pass measured cycles of this layer."))
+        out.append(unavailable("op_cycles", "cycles", no_cycles))
     for name, value in row.items():
-        if name in ("macs", "ops") or name not in _NOT_COUNTERS:
+        if name in _ENDS:
+            # The ends of an interval do not add up to the ends of a sum's.
+            if _finite(value):
+                out.append(numeric(_ENDS[name], value, "cycles", aggregation="interval"))
+        elif name in ("macs", "ops") or name not in _NOT_COUNTERS:
             if _finite(value):
                 out.append(numeric(name, value, unit_of(name), additive=True))
             elif name not in ("macs", "ops"):
@@ -126,8 +137,60 @@ def _model_metrics(run: RunArtifacts) -> tuple[list[dict[str, Any]], dict[str, s
     return metrics, reasons
 
 
-def standardized(run: RunArtifacts) -> dict[str, Any]:
-    """The document of a bundle that was read.
+def _unpredicted(estimate: Mapping[str, Any]) -> dict[Any, str]:
+    """Why operators have no predicted cycles, by their index."""
+    rows = ((row.get("index"), row.get("predicted") or {}) for row in estimate.get("operators", ()))
+    return {index: str(found["reason"]) for index, found in rows if found.get("reason")}
+
+
+def _predicted_metrics(estimate: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    total, time = estimate["total_cycles"], estimate["milliseconds"]
+    metrics: list[dict[str, Any]] = []
+    reasons = {
+        "accelerator_operator_percentage": "The board has no accelerator; every operator runs on the CPU.",
+        "cpu_utilization": "Only the cost of the operators is predicted.",
+        "average_memory": "Memory is planned statically; an average over time is not predicted.",
+    }
+    for name, found, unit in (("total_cycles", total, "cycles"), ("inference_time", time, "ms")):
+        if _finite(found.get("cycles")):
+            metrics.append(numeric(name, found["cycles"], unit))
+            metrics += [
+                numeric(f"{name}_{end}", found[end], unit, aggregation="interval")
+                for end in ("low", "high")
+                if _finite(found.get(end))
+            ]
+        elif name == "total_cycles":
+            metrics.append(unavailable(name, unit, str(total["reason"])))
+        else:
+            reasons |= dict.fromkeys((name, "inferences_per_second"), str(found["reason"]))
+    if _finite(time.get("cycles")):
+        metrics.append(numeric("inferences_per_second", 1000 / time["cycles"], "inferences/s"))
+    metrics.append(numeric("peak_activation_memory", estimate["arena_bytes"], "bytes"))
+    if _finite(estimate["weights_bytes"]):
+        metrics.append(numeric("model_weight_memory", estimate["weights_bytes"], "bytes"))
+    return metrics, reasons
+
+
+def _advice(run: RunArtifacts, operators: Sequence[OperatorFacts], known: set[str]) -> list[dict[str, Any]]:
+    out = []
+    for item in advise(case_of(run, operators)):
+        told = item.to_dict()
+        entities = [f"source_operator/operator/{index}" for index in item.finding.operators]
+        out.append(
+            {
+                "id": item.id,
+                "category": "optimization",
+                "severity": item.rule.severity,
+                "message": item.finding.message,
+                "affected_entity_ids": [entity for entity in entities if entity in known],
+                "details": {name: told[name] for name in ("rule", "evidence", "thresholds", "source")},
+            }
+        )
+    return out
+
+
+def standardized(run: RunArtifacts, operators: Sequence[OperatorFacts] = ()) -> dict[str, Any]:
+    """The document of a bundle that was read; with `operators`, the bundle's facts of them, it carries advice.
 
     Raises:
         SchemaError: the bundle's records do not make a valid document.
@@ -136,8 +199,10 @@ def standardized(run: RunArtifacts) -> dict[str, Any]:
     failed = manifest is not None and manifest.status.value == "failed"
     source = run.source or str(run.summary.get("source") or "silicon")
     layers = tuple(dict(thaw(row)) for row in run.layers)
-    entities, breakdowns, kinds = _layer_parts(layers)
-    metrics, reasons = _model_metrics(run)
+    estimate = run.harness.get("estimate") if source == SOURCE else None
+    estimate = estimate if isinstance(estimate, Mapping) else {}
+    entities, breakdowns, kinds = _layer_parts(layers, _unpredicted(estimate))
+    metrics, reasons = _predicted_metrics(estimate) if estimate else _model_metrics(run)
     issues = [thaw(issue.to_dict()) for issue in manifest.issues] if manifest is not None else []
     result: dict[str, Any] = {
         "kind": "performance",
@@ -149,6 +214,9 @@ def standardized(run: RunArtifacts) -> dict[str, Any]:
         "entities": entities,
         "entity_kinds": kinds,
     }
+    advice = _advice(run, operators, {entity["id"] for entity in entities}) if operators and not failed else []
+    if advice:
+        result["advice"] = advice
     for field, wanted in (("errors", "error"), ("warnings", "warning")):
         texts = [f"{i['code']}: {i['message']}" for i in issues if i.get("severity") == wanted]
         if texts:

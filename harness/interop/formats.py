@@ -55,9 +55,11 @@ def _bundle(path: Path, head: bytes) -> bool:
 
 def _read_bundle(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
     from harness.interop.bundle import standardized
+    from harness.results.operators import operators_of
     from harness.results.reader import read_bundle
 
-    return standardized(read_bundle(_one(paths), strict=True))
+    run = read_bundle(_one(paths), strict=True)
+    return standardized(run, operators_of(run))
 
 
 def _capture(path: Path, head: bytes) -> bool:

@@ -23,6 +23,17 @@ from harness.plan.settings import HOST_SETTINGS, SEARCH_SETTINGS, SETTINGS, reso
 from harness.plan.toolchain import Toolchain, find_toolchain
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Everything a plan is frozen from except the compiler: complete settings, board type, model, engine sources."""
+
+    settings: Mapping[str, Any]
+    board: BoardType
+    model: Model
+    options: EngineOptions
+    trees: tuple[SourceTree, ...]
+
+
 def freeze(
     model: Path | str | None = None,
     *,
@@ -44,6 +55,30 @@ def freeze(
         BoardDescriptorError: there is no such board type.
         ToolMissingError: the compiler is not installed.
     """
+    ready = prepare(model, board=board, config=config, **settings)
+    toolchain = find_toolchain(str(ready.settings["toolchain"]), ready.board.core.cpuflags)
+    return Plan(
+        settings=freeze_data({**ready.settings, "engine-config": _without_paths(ready.settings)}),
+        model=PlanModel(str(ready.model.path.absolute()), ready.model.sha256, ready.model.size_bytes),
+        board_facts=freeze_data(ready.board.firmware_facts()),
+        toolchain=toolchain.facts,
+        baseline=baseline_fingerprint(ready.board),
+        harness_version=__version__,
+        trees=tuple(PlanTree(t.name, t.option, str(t.path), t.version, t.sha256) for t in ready.trees),
+    )
+
+
+def prepare(
+    model: Path | str | None = None,
+    *,
+    board: str | None = None,
+    config: Path | str | Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Prepared:
+    """Resolve and check what `freeze` would freeze, without looking for a compiler.
+
+    Takes the arguments of `freeze`, and raises as it does except for `ToolMissingError` of the compiler.
+    """
     named = {key: key.replace("_", "-") for key in settings}
     local = sorted(key for key, name in named.items() if name in HOST_SETTINGS and name not in SEARCH_SETTINGS)
     if local:
@@ -58,20 +93,9 @@ def freeze(
     values = dict(resolved.plan)
     board_type = _board_type(values, resolved.host)
     _resolve_against_board(values, board_type)
-    facts = board_type.firmware_facts()
     search = tuple(map(Path, resolved.host.get("runtimes-path", ())))
-    loaded, trees = _open_model(Path(path), values, facts, search)
-    values["engine-config"] = _without_paths(values)
-    toolchain = find_toolchain(values["toolchain"], board_type.core.cpuflags)
-    return Plan(
-        settings=freeze_data(values),
-        model=PlanModel(str(Path(path).absolute()), loaded.sha256, loaded.size_bytes),
-        board_facts=freeze_data(facts),
-        toolchain=toolchain.facts,
-        baseline=baseline_fingerprint(board_type),
-        harness_version=__version__,
-        trees=tuple(PlanTree(t.name, t.option, str(t.path), t.version, t.sha256) for t in trees),
-    )
+    loaded, options, trees = _open_model(Path(path), values, board_type.firmware_facts(), search)
+    return Prepared(values, board_type, loaded, options, trees)
 
 
 def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
@@ -104,13 +128,13 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
 
 def _open_model(
     path: Path, settings: dict[str, Any], board_facts: Mapping[str, Any], search: tuple[Path, ...]
-) -> tuple[Model, tuple[SourceTree, ...]]:
+) -> tuple[Model, EngineOptions, tuple[SourceTree, ...]]:
     _choose_backend(settings)
     engine = get_engine(str(settings["engine"]))
     options = replace(_options(settings, board_facts), search=search)
     loaded = load_model(path)
     engine.check(loaded, options)
-    return loaded, engine.trees(options)
+    return loaded, options, engine.trees(options)
 
 
 def _without_paths(settings: Mapping[str, Any]) -> dict[str, Any]:

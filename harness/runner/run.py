@@ -223,7 +223,7 @@ class _Run:
             zero_inputs=not any(map(any, self.timed.cases[0])),
             extra_files=self._inputs_record(),
         )
-        content = self._standardized(assembled.content)
+        content = self._standardized(self._described(assembled.content))
         bundle = publish(self._out(content.run_id), content)
         self.log(f"published {bundle}")
         if failure is not None:
@@ -281,6 +281,13 @@ class _Run:
     def _inputs_record(self) -> dict[str, bytes]:
         record = {"schema": INPUTS_SCHEMA, "schema_version": 1, **_inputs_summary(self.timed, self.inferences)}
         return {"inputs.json": strict_json.pretty(record).encode()}
+
+    def _described(self, content: BundleContent) -> BundleContent:
+        from harness.model.load import load_model
+        from harness.results.operators import facts_of, operators_file
+
+        facts = facts_of(load_model(self.build.model_path), self.build.engine.layers)
+        return replace(content, files=(*content.files, operators_file(facts)))
 
     def _standardized(self, content: BundleContent) -> BundleContent:
         from harness.interop.attach import with_standardized

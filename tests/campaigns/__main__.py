@@ -14,6 +14,7 @@ CAMPAIGNS: dict[str, tuple[str, str]] = {
     "merge-gate": ("tests.campaigns.merge_gate", "30 merges end to end on a noisy emulated board"),
     "hpx-pairs": ("tests.campaigns.hpx_pairs", "random pairs and profiles judged by us and by hpx"),
     "statistics": ("tests.campaigns.statistics", "false alarms and misses of the sequential procedure by noise"),
+    "cost-model": ("tests.campaigns.cost_model", "fit costs/emulated.json again, and see how far predictions are off"),
     "interop": ("tests.campaigns.interop", "random graphs against MLIA; mutated inputs of every format"),
     "layers": ("tests.campaigns.layers", "every layer of every model file, both boards, both kernel sets"),
     "operators": ("tests.campaigns.operators", "random operators against the host references, 5,000 of each"),

@@ -89,7 +89,10 @@ class AotEngine:
             include_dirs=(".", str(kernels), *dict.fromkeys(str(path.parent) for path in headers)),
             arena_bytes=arena.nbytes,
             weights_bytes=weights_bytes,
-            layers=layer_facts(model),
+            layers=tuple(
+                replace(facts, kernels=tuple(call.kernel.function for call in calls_of(step)))
+                for facts, step in zip(layer_facts(model), lowered, strict=True)
+            ),
             input_tensors=tuple(tensor_facts(model, index) for index in model.inputs),
             output_tensors=tuple(tensor_facts(model, index) for index in model.outputs),
             engine_version=ENGINE_VERSION,

@@ -1,0 +1,1 @@
+"""Advice on a measured or predicted model: rules with their evidence."""

@@ -1,0 +1,1 @@
+"""Analytic cost of operators: fitted from measured layers, with its spread."""
