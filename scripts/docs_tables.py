@@ -126,15 +126,11 @@ def boards() -> str:
         unit = {"dwt": "DWT cycles", "armv8m-pmu": f"DWT cycles, PMU with {board.core.counter_slots} counters"}
         return unit[board.core.counter_unit] + (", observer" if board.emulator is not None else "")
 
-    def qualification(board: BoardType) -> str:
-        state = board.qualification
-        return f"verified by {state.by} on {state.on}" if state.state == "verified" else state.state
-
     def row(board: BoardType) -> tuple[str, ...]:
         clock = f"{board.clock_hz() / 1e6:g} MHz"
         transports = ", ".join(board.transports)
         return (
-            f"`{board.name}`", board.title, qualification(board), board.core.name, clock, memory(board), transports,
+            f"`{board.name}`", board.title, str(board.qualification), board.core.name, clock, memory(board), transports,
             counters(board),
         )  # fmt: skip
 

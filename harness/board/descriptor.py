@@ -29,11 +29,22 @@ BOARDS_PATH = "HIL_BOARDS_PATH"
 
 
 class Qualification(Record):
-    """How far a board type is proven: emulated here, verified by somebody on silicon, or not yet."""
+    """How far a board type is proven: emulated here, verified by somebody on a day on silicon, or not yet."""
 
     state: Literal["emulated", "verified", "unverified"]
-    by: str | None = None
-    on: str | None = None
+    by: Annotated[str, Field(min_length=1)] | None = None
+    on: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+
+    @model_validator(mode="after")
+    def _stated(self) -> Self:
+        if (self.state == "verified") != (self.by is not None and self.on is not None):
+            raise ValueError("`by` and `on` (a date as 2026-01-31) belong to the state verified, and to no other")
+        if self.state != "verified" and (self.by is not None or self.on is not None):
+            raise ValueError("`by` and `on` belong to the state verified only")
+        return self
+
+    def __str__(self) -> str:
+        return f"verified by {self.by} on {self.on}" if self.state == "verified" else self.state
 
 
 class Core(Record):

@@ -144,6 +144,9 @@ def test_mistakes_are_named_with_file_and_line(tmp_path: Path, text: str, line: 
         ({"clocks": {"default": "fast"}}, "default is not among"),
         ({"source": "silicon"}, "emulator"),
         ({"qualification": {"state": "verified", "by": "me", "on": "2026-01-01"}}, "qualification"),
+        ({"qualification": {"state": "verified", "by": "me"}}, "belong to the state verified"),
+        ({"qualification": {"state": "verified", "by": "me", "on": "yesterday"}}, "qualification.on"),
+        ({"qualification": {"state": "emulated", "by": "me", "on": "2026-01-01"}}, "belong to the state verified"),
         ({"emulator": {"pages": {"dwt": 0x20000000}}}, "lies in memory"),
         ({"emulator": {"qemu_memory": [{"origin": 0, "length": 64, "kind": "flash"}]}}, "sectors fill flash"),
         (
