@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cli._main import run_cli
 from harness.core.errors import ProfileError
 from harness.core.resources import data_dir
+from harness.judge.compare import compare
 from harness.judge.profile import ComparisonProfile
 from harness.judge.profile_file import find_profile
+from tests.results.builders import make_bundle
 
 GOOD = """\
 schema: hpx.comparison-profile
@@ -170,3 +173,12 @@ def test_no_profile_ends_in_anything_but_a_profile_error(data: dict[str, Any]) -
     full = {"schema": "hpx.comparison-profile", "schema_version": 1, "metrics": {}, **data}
     with pytest.raises(ProfileError):
         ComparisonProfile.from_dict(full)
+
+
+@pytest.mark.parametrize("command", ["profiles", "profile"])
+def test_a_profile_is_written_from_a_bundle(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle = make_bundle(tmp_path / "run")
+    assert run_cli([command, "new", str(bundle)]) == 0
+    (tmp_path / "p.yml").write_text(capsys.readouterr().out)
+    assert run_cli([command, "check", str(tmp_path / "p.yml")]) == 0
+    assert compare(bundle, bundle, tmp_path / "p.yml").status == "pass"
