@@ -197,12 +197,30 @@ boards:
     ports:
       serial: {path: /dev/ttyUSB0}           # a device
       # serial: {usb_serial: A50285BI}       # or the tty of the USB device with this serial number
+      cdc: {usb_serial: HARNESS-683012345}   # the board's own USB device
+    hub: {location: 1-2, port: 3}            # where the probe is plugged in
 ```
+
+`harness ports` lists probes, serial ports, power monitors and hubs, and says which board each belongs to. It opens
+none: what a device says of itself is read from the kernel.
 
 A port is opened for one process alone, before the board is reset, and what it holds from an earlier boot is discarded.
 A port that vanishes in the middle of a capture (a board that reboots its USB, a cable that is moved) is looked for
 again for 5 seconds, also under another name. The bundle records both moments in seconds after the boot. Bytes that were
 lost meanwhile show as damaged or missing frames and end the capture.
+
+## USB CDC
+
+The board's own USB device is found with pyusb by its serial number and opened through its tty. An emulated board has a
+virtual USB device whose descriptors lie beside its sockets and whose tty is the pty of a second UART. On silicon a port
+has to bring `hal_cdc` for its USB controller; none of the shipped ones does.
+
+## A stuck probe
+
+Where `bench.yaml` names the hub that a probe is plugged into, and the hub switches its ports one by one, recovery of a
+board takes the probe's power for two seconds when a reset through the probe fails, waits until it is on USB again, and
+resets once more. Hubs that only switch all ports, or none, are refused before anything is switched. The requests are
+tested on virtual USB devices; no real hub has been tried.
 """
 
 

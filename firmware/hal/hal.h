@@ -8,19 +8,11 @@
  * - BOARD_GATE_SET_ADDRESS, BOARD_GATE_CLEAR_ADDRESS, BOARD_GATE_MASK: a pin that shows measured windows
  *
  * and includes board_map.h, which is written from the descriptor and states
- *   BOARD_DWT_BASE            address of the DWT registers
- *   BOARD_PMU_BASE            address of the Armv8.1-M PMU registers; absent where the core has none
- *   BOARD_OBSERVER_BASE       address of the emulator's observer page; absent on silicon
- *   BOARD_ITM_BASE            address of the ITM registers, for the transport `swo`
- *   BOARD_SAMPLE_WORDS        32-bit words of sample memory
- *   BOARD_RTT_UP_BYTES, BOARD_RTT_DOWN_BYTES
- *   BOARD_UART_BASE, BOARD_CDC_BASE, BOARD_UART_CLOCK_HZ   CMSDK UARTs of the transports `serial` and `cdc`;
- * absent where the port has none of that kind
- *   and the descriptor's macros
  *
  * - BOARD_DWT_BASE: address of the DWT registers
  * - BOARD_PMU_BASE: address of the Armv8.1-M PMU registers; absent where the core has none
  * - BOARD_OBSERVER_BASE: address of the emulator's observer page; absent on silicon
+ * - BOARD_ITM_BASE: address of the ITM registers, for the transport `swo`
  * - BOARD_ICOUNT_INSNS, BOARD_ICOUNT_TICKS: instructions in so many ticks of SysTick at an emulator's fixed
  *   instruction count; absent on silicon
  * - BOARD_SAMPLE_WORDS: 32-bit words of sample memory

@@ -10,19 +10,21 @@ boards:
     transport: rtt
     library: libjlinkarm.so # optional: the J-Link library to load, relative to this file
     ports: {serial: {path: /dev/ttyUSB0}}   # optional: a device, or `usb_serial` of its adapter; `baud` if not 115200
+    hub: {location: 1-2, port: 3}   # optional: where the probe is plugged in, to power-cycle it when it is stuck
     power: {driver: ppk2, address: /dev/ttyACM0, volts: 1.8}   # optional: the power monitor wired to the board
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from harness.bench.claims import Claim
 from harness.bench.local import LocalBoard, LocalProvider
 from harness.bench.noise import NoiseSettings
 from harness.bench.provider import BoardInfo, BoardLease, BoardProvider, LeaseRequest, MonitorPlace
@@ -33,6 +35,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import NoBoardError, UsageError
 from harness.core.strict_yaml import YamlDocument, load
 from harness.core.suggest import did_you_mean
+from harness.probe.hub import HubPort
 from harness.probe.transports import DEFAULT_BAUD, PortPlace
 
 BENCH_FILE = "bench.yaml"
@@ -85,6 +88,17 @@ class BenchPort(_Record):
         return PortPlace(self.path, self.usb_serial, self.baud)
 
 
+class BenchHub(_Record):
+    """The port of a USB hub that a board's probe is plugged into; `location` as `harness ports` shows the hub."""
+
+    location: Annotated[str, Field(pattern=r"^(usb[0-9]+|[0-9]+-[0-9]+(\\.[0-9]+)*)$")]
+    port: Annotated[int, Field(ge=1, le=255)]
+
+    def place(self) -> HubPort:
+        """As recovery takes it."""
+        return HubPort(self.location, self.port)
+
+
 class BenchEntry(_Record):
     """One board of bench.yaml."""
 
@@ -95,6 +109,7 @@ class BenchEntry(_Record):
     library: str | None = None
     ports: Mapping[str, BenchPort] = Field(default_factory=dict)
     power: BenchMonitor | None = None
+    hub: BenchHub | None = None
 
 
 class BenchFile(_Record):
@@ -119,15 +134,21 @@ class Bench:
         providers: the sources of boards.
         types: board types by name, as they were when the bench was loaded.
         path: the bench.yaml it came from, None for the default bench.
+        entries: the boards it registers.
     """
 
     providers: tuple[BoardProvider, ...]
     types: Mapping[str, BoardType]
     path: Path | None = None
+    entries: tuple[BenchEntry, ...] = ()
 
     def boards(self) -> tuple[BoardInfo, ...]:
         """All boards, without opening any."""
         return tuple(info for provider in self.providers for info in provider.boards())
+
+    def claims(self) -> tuple[Claim, ...]:
+        """What registered boards are plugged into."""
+        return tuple(claim for entry in self.entries if entry.probe == "jlink" for claim in _claims(entry))
 
     def lease(self, request: LeaseRequest, deadline: Deadline) -> BoardLease:
         """Lease a board. Never guesses: without a serial the request must leave one type and one provider.
@@ -235,9 +256,10 @@ def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocume
                 f"{where}: {entry.board} has no emulator, so its probe cannot be virtual.",
                 todo="Use `probe: jlink`, or an emulated board type.",
             )
-        if entry.probe == "virtual" and (entry.library is not None or entry.ports):
+        if entry.probe == "virtual" and (entry.library is not None or entry.ports or entry.hub):
             raise BenchFileError(
-                f"{where}: a virtual board brings its own library and ports.", todo="Remove `library` and `ports`."
+                f"{where}: a virtual board brings its own library and ports, and hangs on no hub.",
+                todo="Remove `library`, `ports` and `hub`.",
             )
 
 
@@ -253,6 +275,7 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
             _library(root, entry.library),
             {name: port.place() for name, port in entry.ports.items()},
             entry.power.place() if entry.power is not None else None,
+            entry.hub.place() if entry.hub is not None else None,
         )
         for entry in file.boards
         if entry.probe == "jlink"
@@ -266,7 +289,20 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
     providers: list[BoardProvider] = [LocalProvider(local, types)] if local else []
     if registered or (file.virtual == "on-demand" and emulated):
         providers.append(VirtualProvider(types, registered, on_demand=file.virtual == "on-demand", noise=file.noise))
-    return Bench(tuple(providers), types, path)
+    return Bench(tuple(providers), types, path, tuple(file.boards))
+
+
+def _claims(entry: BenchEntry) -> Iterator[Claim]:
+    board = f"{entry.board} {entry.serial}"
+    yield Claim(board, "probe", usb_serial=str(entry.serial))
+    if "serial" not in entry.ports:
+        yield Claim(board, "serial", usb_serial=str(entry.serial))
+    for name, port in entry.ports.items():
+        yield Claim(board, name, port.path, port.usb_serial)
+    if entry.power is not None:
+        yield Claim(board, "power", entry.power.address, entry.power.address)
+    if entry.hub is not None:
+        yield Claim(board, "hub", location=entry.hub.location)
 
 
 def _library(root: Path, text: str | None) -> Path | None:

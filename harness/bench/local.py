@@ -11,10 +11,12 @@ from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorP
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
-from harness.core.errors import HarnessError, NoBoardError
+from harness.core.errors import DeadlineError, HarnessError, NoBoardError, ProbeError
+from harness.probe.hub import HubPort, power_cycle
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary
 from harness.probe.transports import PortPlace
+from harness.probe.usb import UsbBus
 
 
 @dataclass(frozen=True)
@@ -27,16 +29,19 @@ class LocalBoard:
     library: Path | None = None
     ports: Mapping[str, PortPlace] = field(default_factory=dict)
     power: MonitorPlace | None = None
+    hub: HubPort | None = None
 
 
 class LocalHold:
-    """A leased local board. There is no power switch here, so recovery is a reset through the probe."""
+    """A leased local board. Recovery is a reset through the probe; where that fails, its hub takes its power first."""
 
-    def __init__(self, board: LocalBoard, board_type: BoardType) -> None:
+    def __init__(self, board: LocalBoard, board_type: BoardType, usb: UsbBus) -> None:
         self.library = JLinkLibrary(board.library)
         self._serial = board.serial
         self._power = board.power
         self._ports = board.ports
+        self._hub = board.hub
+        self._usb = usb
         self._type = board_type
 
     def why_lost(self) -> HarnessError | None:
@@ -44,7 +49,22 @@ class LocalHold:
         return None
 
     def recover(self, deadline: Deadline) -> None:
-        """Reset the board through its probe; `ProbeError` when it does not answer."""
+        """Reset the board through its probe, which is power-cycled when it is stuck and bench.yaml names its hub.
+
+        Raises:
+            ProbeError, BoardBusyError: the probe does not answer, also after it was without power.
+            HubError: the hub cannot switch the port.
+            DeadlineError: the probe did not come back.
+        """
+        try:
+            self._reset(deadline)
+        except (ProbeError, DeadlineError):
+            if self._hub is None:
+                raise
+            power_cycle(self._hub, self._usb, deadline)
+            self._reset(deadline)
+
+    def _reset(self, deadline: Deadline) -> None:
         with JLinkProbe(self._serial, self.library) as probe:
             jlink = self._type.jlink
             probe.connect(jlink.device, jlink.speed_khz, jlink.interface)
@@ -70,11 +90,15 @@ class LocalProvider:
     Args:
         boards: what bench.yaml registers.
         types: board types by name; those of `boards` are among them.
+        usb: where hubs are found.
     """
 
     name = "local"
 
-    def __init__(self, boards: tuple[LocalBoard, ...], types: Mapping[str, BoardType]) -> None:
+    def __init__(
+        self, boards: tuple[LocalBoard, ...], types: Mapping[str, BoardType], usb: UsbBus | None = None
+    ) -> None:
+        self._usb = usb or UsbBus()
         self._boards = boards
         self._types = types
 
@@ -102,7 +126,9 @@ class LocalProvider:
         info, lock = lock_first_free(matching, request, deadline)
         try:
             board_type = self._types[info.board_type]
-            hold = LocalHold(next(board for board in self._boards if board.serial == info.serial), board_type)
+            hold = LocalHold(
+                next(board for board in self._boards if board.serial == info.serial), board_type, self._usb
+            )
             return BoardLease(info, board_type, hold, lock)
         except BaseException:
             lock.release()

@@ -31,6 +31,7 @@ from harness.virtual.launcher import EVENTS, LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
 from harness.virtual.ppk2_process import VirtualPpk2
 from harness.virtual.registry import registered
+from harness.virtual.usb import cdc_serial
 
 __all__ = ["RegisteredVirtualBoard", "VirtualHold", "VirtualProvider", "emulator_checks", "first_serial", "registered"]
 
@@ -75,7 +76,9 @@ class VirtualHold:
         self.emulator = VirtualBoard.start(self._type, self._serial, deadline, self._options)
 
     def port(self, transport: str) -> PortPlace | None:
-        """The emulated UART that the transport uses, as a pty."""
+        """The emulated UART that the transport uses: a pty, or the virtual USB device that carries it."""
+        if transport == "cdc" and transport in self.emulator.ports:
+            return PortPlace(usb_serial=cdc_serial(self._serial), bus=str(self.emulator.usb_tree))
         path = self.emulator.ports.get(transport)
         return PortPlace(path) if path is not None else None
 

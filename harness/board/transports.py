@@ -53,6 +53,15 @@ _TABLE = (
         choose="the probe has no RTT, or the core's memory cannot be read while it runs",
     ),
     TransportKind(
+        "cdc",
+        firmware="hal_cdc",
+        module="harness.probe.cdc",
+        needs="a USB device controller on the board, its cable",
+        up="USB CDC",
+        down="USB CDC",
+        choose="the board is on USB anyway, or a UART is too slow",
+    ),
+    TransportKind(
         "swo",
         firmware="hal_itm",
         module="harness.probe.swo",

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("harness.cli.export", "write a result as mlia, hpx, csv or model-explorer"),
     "boards": ("harness.cli.boards", "list boards and board types"),
     "probes": ("harness.cli.probes", "list debug probes without opening them"),
+    "ports": ("harness.cli.ports", "list probes, serial ports, power monitors and hubs without opening them"),
     "bench": ("harness.cli.bench", "write bench.yaml for the boards on this host"),
     "power": ("harness.cli.power", "power monitors: list, capture, show, calibrate"),
     "doctor": ("harness.cli.doctor", "check what this host can do"),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-SEGGER_VENDOR = 0x1366
-SYSFS_DEVICES = Path("/sys/bus/usb/devices")
+from harness.probe.usb import SEGGER_VENDOR, SYSFS_DEVICES, UsbBus, UsbDevice
 
 
 @dataclass(frozen=True)
@@ -48,29 +45,17 @@ def list_usb_probes(backend: Any = None, sysfs: Path = SYSFS_DEVICES) -> UsbList
         sysfs: where the kernel tells a device's serial number without opening it.
     """
     try:
-        core = import_module("usb.core")
-        if backend is None:
-            backend = import_module("libusb_package").get_libusb1_backend()
-        found = list(core.find(find_all=True, idVendor=SEGGER_VENDOR, backend=backend) or ())
+        found = UsbBus(backend, sysfs).devices()
     except Exception as error:  # whatever a USB stack without devices or permissions raises
         return UsbListing((), f"USB cannot be listed: {error or type(error).__name__}")
-    return UsbListing(tuple(sorted((_probe(device, sysfs) for device in found), key=lambda probe: probe.location)))
+    return UsbListing(tuple(_probe(device) for device in found if device.vendor_id == SEGGER_VENDOR))
 
 
-def _probe(device: Any, sysfs: Path) -> UsbProbe:
-    ports = ".".join(str(port) for port in device.port_numbers or ())
-    location = f"{device.bus}-{ports}" if ports else f"{device.bus}:{device.address}"
-    serial = _attribute(sysfs / location / "serial")
+def _probe(device: UsbDevice) -> UsbProbe:
     return UsbProbe(
-        serial=int(serial) if serial.isdigit() else None,
-        product=_attribute(sysfs / location / "product") or "J-Link",
-        vendor_id=int(device.idVendor),
-        product_id=int(device.idProduct),
-        location=location,
+        serial=int(device.serial) if device.serial.isdigit() else None,
+        product=device.product or "J-Link",
+        vendor_id=device.vendor_id,
+        product_id=device.product_id,
+        location=device.location,
     )
-
-
-def _attribute(path: Path) -> str:
-    with suppress(OSError):
-        return path.read_text("utf-8", "replace").strip()
-    return ""

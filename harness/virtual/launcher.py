@@ -26,6 +26,7 @@ from harness.virtual.faults import Fault
 from harness.virtual.plugin_host import PluginRange, plugin_range
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
+from harness.virtual.usb import write_cdc_device
 
 if TYPE_CHECKING:
     from harness.board.descriptor import BoardType
@@ -161,6 +162,8 @@ class VirtualBoard:
                 "".join(f"{name}={address:#x}\n" for name, address in pages.items() if address is not None),
             )
             self.ports = qmp.ptys()
+            if "cdc" in self.ports:
+                write_cdc_device(self.usb_tree, self.serial, self.ports["cdc"])
             regions = [_region(qmp, part) for part in emulator.qemu_memory if part.kind != "device"]
         write_entry(
             self._where,
@@ -175,10 +178,11 @@ class VirtualBoard:
                 "qtest": str(sockets["qtest"]),
                 "alive": str(self._where.lock),
                 "lock": str(self._where.directory / "probe.lock"),
+                "usb": str(self.usb_tree),
                 "swo": str(self._where.directory / SWO),
                 "memory": options.memory,
                 "region": regions,
-                "port": [f"{name},{path}" for name, path in self.ports.items()],
+                **{f"port.{name}": path for name, path in self.ports.items()},
                 "word": [f"{word.address:#x},{word.value:#x}" for word in emulator.debug_words],
                 "fault": [options.fault.entry()] if options.fault else [],
                 "known": [name for name in options.known_devices if name != self.board.jlink.device],
@@ -195,6 +199,11 @@ class VirtualBoard:
     def directory(self) -> Path:
         """Sockets, pages file and standard error of the emulator."""
         return self._where.directory
+
+    @property
+    def usb_tree(self) -> Path:
+        """Directory that describes the board's virtual USB device, in the kernel's layout."""
+        return self._where.directory / "usb"
 
     @property
     def alive(self) -> bool:

@@ -18,9 +18,10 @@ from harness.core.errors import BoardBusyError, ProbeError
 from harness.probe.faults import FRAME, explain_fault, find_frame
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary, pylink
-from harness.probe.listing import SEGGER_VENDOR, list_usb_probes
+from harness.probe.listing import list_usb_probes
 from harness.probe.pylink_lock import holder_of, lock_file, remove_if_stale
 from harness.probe.segments import load_segments, symbol_address
+from harness.probe.usb import SEGGER_VENDOR
 from harness.virtual.native_build import jlink_library
 
 CODE = [Memory(name="code", kind="code", origin=0x1000, length=0x1000)]
@@ -31,7 +32,7 @@ def usb_device(bus: int, ports: tuple[int, ...] | None) -> Any:
 
 
 def fake_usb(monkeypatch: pytest.MonkeyPatch, *devices: Any) -> None:
-    monkeypatch.setattr("usb.core.find", lambda **wanted: [d for d in devices if d.idVendor == wanted["idVendor"]])
+    monkeypatch.setattr("usb.core.find", lambda **wanted: devices)
 
 
 def test_listing_reads_serials_without_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
