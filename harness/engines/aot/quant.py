@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 _FAR = float(1 << 30)
 
@@ -34,6 +35,11 @@ def fixed_points(factors: Iterable[float]) -> tuple[list[int], list[int]]:
 def round_half_away(value: float) -> int:
     """Nearest integer, ties away from zero, as C's round()."""
     return math.floor(value + 0.5) if value >= 0 else math.ceil(value - 0.5)
+
+
+def round_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Nearest integers, ties away from zero."""
+    return np.where(values >= 0, np.floor(values + 0.5), np.ceil(values - 0.5)).astype(np.int64)
 
 
 def activation_range(activation: str, scale: float, zero_point: int, low: int, high: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.engines.aot.fixed import scale
 from harness.engines.aot.lowering import RANGES, Affine, Call, Kernel, KernelConfig, Lowered, OpView
-from harness.engines.aot.ops.tables import table_call
+from harness.engines.aot.ops.tables import stored_values, table_call
 from harness.engines.aot.quant import fixed_point
 
 REQUANTISE = "nn_requantise_{}_{}"
@@ -52,11 +52,9 @@ def quantize(op: OpView, config: KernelConfig) -> Lowered:
         op.refuse("the output's scale is too small for that of the input")
     multiplier, shift = fixed_point(ratio)
 
-    def stored(value: int) -> int:
-        return max(low, min(scale(value - source.zero, multiplier, shift) + target.zero, high))
-
     if _BITS[x.dtype] == 8:
-        return table_call(op, stored)
+        scaled = scale(stored_values(x) - source.zero, multiplier, shift)
+        return table_call(op, np.clip(scaled + target.zero, low, high))
     if y.dtype == "uint8":
         op.refuse(f"it makes uint8 of {x.dtype}")
     function = REQUANTISE.format(_BITS[x.dtype], _BITS[y.dtype])
@@ -90,10 +88,7 @@ def dequantize(op: OpView, config: KernelConfig) -> Lowered:
         op.refuse(f"it brings shape {list(x.shape)} to {list(y.shape)}")
     source: Affine = op.affine(x, "the input")
 
-    def real(value: int) -> float:
-        return float(np.float32(source.scale * (value - source.zero)))
-
     if _BITS[x.dtype] == 8:
-        return table_call(op, real)
+        return table_call(op, (source.scale * (stored_values(x) - source.zero)).astype(np.float32))
     fields = {"count": x.elements, "scale_word": _float_word(source.scale), "from_zero": source.zero}
     return Call(_kernel(TO_FLOAT.format(16)), fields, inputs=(x.index,), outputs=(y.index,))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from harness.engines.aot.fixed import divide_by_power, high_mul, logistic, scale, tanh
+from harness.engines.aot.fixed import Values, divide_by_power, high_mul, logistic, scale, tanh
 from harness.engines.aot.lowering import RANGES, Affine, Array, Call, Kernel, KernelConfig, OpView
 from harness.engines.aot.ops.curves import curve
-from harness.engines.aot.quant import fixed_point, round_half_away
+from harness.engines.aot.quant import fixed_point, round_away, round_half_away
 from harness.model.types import Tensor
 
 _WIDTHS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "float32": 32}
@@ -25,13 +27,17 @@ INTEGER_BITS = 4
 """Of the inputs of LOGISTIC and TANH in fixed point."""
 
 
-def table_call(op: OpView, function: Callable[[int], float]) -> Call:
-    """The operator as a look-up: `function` gives the stored output of a stored input."""
+def stored_values(tensor: Tensor) -> Values:
+    """All stored values of an 8-bit tensor, ascending."""
+    low, high = RANGES[tensor.dtype]
+    return np.arange(low, high + 1, dtype=np.int64)
+
+
+def table_call(op: OpView, results: NDArray[Any]) -> Call:
+    """The operator as a look-up: `results` has the stored output of each of the input's `stored_values`."""
     x, y = op.input(0), op.output()
-    low, high = RANGES[x.dtype]
     values = np.zeros(256, np.dtype(y.dtype))
-    for stored in range(low, high + 1):
-        values[stored & 255] = function(stored)
+    values[stored_values(x) & 255] = results
     width = _WIDTHS[y.dtype]
     return Call(
         kernel=FUNCTIONS[width],
@@ -59,8 +65,8 @@ def _int8_function(op: OpView) -> tuple[Affine, Affine]:
     return op.affine(x, "the input"), op.affine(y, "the output")
 
 
-def _clamp8(value: int, low: int = -128) -> int:
-    return max(low, min(value, 127))
+def _clamp8(values: Values, low: int = -128) -> Values:
+    return np.clip(values, low, 127)
 
 
 def _ratio(source: Affine, target: Affine, factor: float = 1.0) -> float:
@@ -79,7 +85,8 @@ def relu(op: OpView, config: KernelConfig) -> Call:
     """RELU: to the output's scale, and not below 0."""
     source, target = _int8_function(op)
     factor = _fixed(op, _ratio(source, target))
-    return table_call(op, lambda v: _clamp8(target.zero + scale(v - source.zero, *factor), max(-128, target.zero)))
+    values = target.zero + scale(stored_values(op.input(0)) - source.zero, *factor)
+    return table_call(op, _clamp8(values, max(-128, target.zero)))
 
 
 def relu6(op: OpView, config: KernelConfig) -> Call:
@@ -89,7 +96,7 @@ def relu6(op: OpView, config: KernelConfig) -> Call:
         op.refuse("input and output have different quantisation")
     six = source.zero + round_half_away(min(float(np.float32(6.0) / np.float32(source.scale)), 1e9))
     six = max(-128, min(six, 127))
-    return table_call(op, lambda v: min(six, max(v, source.zero)))
+    return table_call(op, np.minimum(six, np.maximum(stored_values(op.input(0)), source.zero)))
 
 
 def leaky_relu(op: OpView, config: KernelConfig) -> Call:
@@ -102,22 +109,15 @@ def leaky_relu(op: OpView, config: KernelConfig) -> Call:
     below = _fixed(op, abs(_ratio(source, target, alpha)))
     below = (below[0] if alpha >= 0 else -below[0], below[1])
 
-    def function(stored: int) -> int:
-        value = stored - source.zero
-        return _clamp8(target.zero + scale(value, *(same if value >= 0 else below)))
-
-    return table_call(op, function)
+    values = stored_values(op.input(0)) - source.zero
+    return table_call(op, _clamp8(target.zero + np.where(values >= 0, scale(values, *same), scale(values, *below))))
 
 
 def _float_function(op: OpView, source: Affine, target: Affine, function: Callable[[float], float]) -> Call:
     inverse = np.float32(1.0) / np.float32(target.scale)
-
-    def stored(value: int) -> int:
-        real = np.float32(source.scale) * np.float32(value - source.zero)
-        result = np.float32(function(float(real))) * inverse
-        return _clamp8(round_half_away(float(result)) + target.zero)
-
-    return table_call(op, stored)
+    reals = np.float32(source.scale) * (stored_values(op.input(0)) - source.zero).astype(np.float32)
+    results = np.array([function(float(real)) for real in reals], np.float32) * inverse
+    return table_call(op, _clamp8(round_away(results.astype(np.float64)) + target.zero))
 
 
 def _sigmoid(value: float) -> float:
@@ -130,7 +130,7 @@ def _unit_output(op: OpView, target: Affine, scale_: float, zero: int) -> None:
         op.refuse(f"the output has scale {target.scale} and zero point {target.zero}; it must be {scale_} and {zero}")
 
 
-def _saturating(op: OpView, source: Affine, function: Callable[[int], int], ends: tuple[int, int]) -> Call:
+def _saturating(op: OpView, source: Affine, function: Callable[[Values], Values], ends: tuple[int, int]) -> Call:
     """A function of the input in Q4.27; inputs whose magnitude is beyond what that holds give one of the ends."""
     multiplier, shift = _fixed(op, min(source.scale * (1 << (31 - INTEGER_BITS)), float(1 << 21)))
     if source.scale * (1 << (31 - INTEGER_BITS)) >= 1 << 31:
@@ -138,15 +138,10 @@ def _saturating(op: OpView, source: Affine, function: Callable[[int], int], ends
     multiplier, shift = fixed_point(source.scale * (1 << (31 - INTEGER_BITS)))
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / (1 << max(shift, 0)))
 
-    def stored(value: int) -> int:
-        centred = value - source.zero
-        if centred <= -radius:
-            return ends[0]
-        if centred >= radius:
-            return ends[1]
-        return function(scale(centred, multiplier, shift))
-
-    return table_call(op, stored)
+    centred = stored_values(op.input(0)) - source.zero
+    inner = np.clip(centred, 1 - radius, radius - 1) if radius > 0 else 0 * centred
+    results = function(scale(inner, multiplier, shift))
+    return table_call(op, np.where(centred <= -radius, ends[0], np.where(centred >= radius, ends[1], results)))
 
 
 def logistic_(op: OpView, config: KernelConfig) -> Call:
@@ -159,7 +154,7 @@ def logistic_(op: OpView, config: KernelConfig) -> Call:
     if config.rounding == "litert-ref":
         return _float_function(op, source, target, _sigmoid)
     return _saturating(
-        op, source, lambda v: min(divide_by_power(logistic(v, INTEGER_BITS), 23), 255) - 128, (-128, 127)
+        op, source, lambda v: np.minimum(divide_by_power(logistic(v, INTEGER_BITS), 23), 255) - 128, (-128, 127)
     )
 
 
@@ -180,8 +175,8 @@ def _half(multiplier: int) -> int:
     return (1 << 15) - 1 if multiplier >= (1 << 31) - 1 - (1 << 15) else (multiplier + (1 << 15)) >> 16
 
 
-def _saturate16(value: int) -> int:
-    return max(-32768, min(value, 32767))
+def _saturate16(values: Values) -> Values:
+    return np.clip(values, -32768, 32767)
 
 
 def hard_swish(op: OpView, config: KernelConfig) -> Call:
@@ -194,20 +189,17 @@ def hard_swish(op: OpView, config: KernelConfig) -> Call:
         op.refuse("the output's scale is too small for that of the input")
     out_half, relu_half = _half(out_multiplier), _half(relu_multiplier)
 
-    def stored(value: int) -> int:
-        fine = (value - source.zero) << 7
-        straight = high_mul(fine, out_half, 16)
-        gate = fine
-        if relu_exponent > 0:
-            gate = _saturate16(gate << (relu_exponent - 1))
-        gate = high_mul(gate, relu_half, 16)
-        if relu_exponent > 0:
-            gate = _saturate16(gate << 1)
-        if relu_exponent < 0:
-            gate = divide_by_power(gate, -relu_exponent)
-        gate = (gate + (1 << 15)) >> 1
-        product = gate * straight
-        high = product >> 15 if product >= 0 else -(-product >> 15)
-        return _clamp8(divide_by_power(high, -out_exponent) + target.zero)
-
-    return table_call(op, stored)
+    fine = (stored_values(op.input(0)) - source.zero) << 7
+    straight = high_mul(fine, out_half, 16)
+    gate = fine
+    if relu_exponent > 0:
+        gate = _saturate16(gate << (relu_exponent - 1))
+    gate = high_mul(gate, relu_half, 16)
+    if relu_exponent > 0:
+        gate = _saturate16(gate << 1)
+    if relu_exponent < 0:
+        gate = divide_by_power(gate, -relu_exponent)
+    gate = (gate + (1 << 15)) >> 1
+    product = gate * straight
+    high = np.where(product >= 0, product >> 15, -(-product >> 15))
+    return table_call(op, _clamp8(divide_by_power(high, -out_exponent) + target.zero))
