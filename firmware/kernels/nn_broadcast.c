@@ -1,40 +1,16 @@
 #include "nn_broadcast.h"
 
-#include <stdbool.h>
-
-typedef struct position {
-    int32_t at[NN_BROADCAST_DIMS];
-    int32_t a, b;
-} position_t;
-
-/* To the next row; false after the last one. */
-static bool next(const nn_broadcast_t *s, position_t *p) {
-    for (int32_t dim = s->outer - 1; dim >= 0; dim--) {
-        p->a += s->a_step[dim];
-        p->b += s->b_step[dim];
-        if (++p->at[dim] < s->extent[dim]) {
-            return true;
-        }
-        p->a -= s->a_step[dim] * s->extent[dim];
-        p->b -= s->b_step[dim] * s->extent[dim];
-        p->at[dim] = 0;
-    }
-    return false;
-}
-
-static inline int32_t common(const nn_operand_t *p, int32_t headroom, int32_t value) {
-    return nn_scale((int32_t)((uint32_t)(value - p->zero) << headroom), p->multiplier, p->shift);
-}
-
 static inline int32_t sum(const nn_sum_t *p, int32_t a, int32_t b) {
-    const uint32_t both = (uint32_t)common(&p->a, p->headroom, a) + (uint32_t)common(&p->b, p->headroom, b);
+    const uint32_t both =
+        (uint32_t)nn_common(&p->a, p->headroom, a) + (uint32_t)nn_common(&p->b, p->headroom, b);
     const uint32_t value = (uint32_t)nn_scale((int32_t)both, p->out.multiplier, p->out.shift);
 
     return nn_clamp((int32_t)(value + (uint32_t)p->out.zero), p->low, p->high);
 }
 
 static inline int32_t difference(const nn_sum_t *p, int32_t a, int32_t b) {
-    const uint32_t both = (uint32_t)common(&p->a, p->headroom, a) - (uint32_t)common(&p->b, p->headroom, b);
+    const uint32_t both =
+        (uint32_t)nn_common(&p->a, p->headroom, a) - (uint32_t)nn_common(&p->b, p->headroom, b);
     const uint32_t value = (uint32_t)nn_scale((int32_t)both, p->out.multiplier, p->out.shift);
 
     return nn_clamp((int32_t)(value + (uint32_t)p->out.zero), p->low, p->high);
@@ -60,7 +36,7 @@ static inline int32_t maximum(const nn_extremum_t *p, int32_t a, int32_t b) {
 #define EACH(name, bits, parameters, function)                                                               \
     void name(const parameters *p, const void *a, const void *b, void *y) {                                  \
         const nn_broadcast_t *s = &p->shape;                                                                 \
-        position_t row = {{0}, 0, 0};                                                                        \
+        nn_position_t row = {{0}, 0, 0};                                                                     \
         int##bits##_t *to = y;                                                                               \
                                                                                                              \
         do {                                                                                                 \
@@ -70,7 +46,7 @@ static inline int32_t maximum(const nn_extremum_t *p, int32_t a, int32_t b) {
             for (int32_t i = 0; i < s->count; i++) {                                                         \
                 *to++ = (int##bits##_t)function(p, first[i * s->a_stride], second[i * s->b_stride]);         \
             }                                                                                                \
-        } while (next(s, &row));                                                                             \
+        } while (nn_next_row(s, &row));                                                                      \
     }
 
 EACH(nn_sum_8, 8, nn_sum_t, sum)

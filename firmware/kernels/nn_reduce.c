@@ -46,6 +46,16 @@ static bool next(const nn_loops_t *loops, place_t *place) {
         return largest;                                                                                      \
     }                                                                                                        \
                                                                                                              \
+    static int32_t smallest_##bits(const nn_loops_t *loops, const int##bits##_t *x) {                        \
+        place_t place = {{0}, 0};                                                                            \
+        int32_t smallest = x[0];                                                                             \
+                                                                                                             \
+        do {                                                                                                 \
+            smallest = x[place.offset] < smallest ? x[place.offset] : smallest;                              \
+        } while (next(loops, &place));                                                                       \
+        return smallest;                                                                                     \
+    }                                                                                                        \
+                                                                                                             \
     void nn_reduce_sum_##bits(const nn_reduce_t *p, const void *x, void *y) {                                \
         place_t kept = {{0}, 0};                                                                             \
         int##bits##_t *to = y;                                                                               \
@@ -80,14 +90,23 @@ static bool next(const nn_loops_t *loops, place_t *place) {
         } while (next(&p->kept, &kept));                                                                     \
     }                                                                                                        \
                                                                                                              \
-    void nn_arg_max_##bits(const nn_reduce_t *p, const void *x, void *y) {                                   \
+    void nn_reduce_min_##bits(const nn_reduce_t *p, const void *x, void *y) {                                \
         place_t kept = {{0}, 0};                                                                             \
-        int32_t *to = y;                                                                                     \
+        int##bits##_t *to = y;                                                                               \
                                                                                                              \
         do {                                                                                                 \
-            (void)largest_##bits(&p->reduced, (const int##bits##_t *)x + kept.offset, to++);                 \
+            *to++ = (int##bits##_t)smallest_##bits(&p->reduced, (const int##bits##_t *)x + kept.offset);     \
         } while (next(&p->kept, &kept));                                                                     \
     }
 
 REDUCE(8)
 REDUCE(16)
+
+void nn_arg_max_8(const nn_reduce_t *p, const void *x, void *y) {
+    place_t kept = {{0}, 0};
+    int32_t *to = y;
+
+    do {
+        (void)largest_8(&p->reduced, (const int8_t *)x + kept.offset, to++);
+    } while (next(&p->kept, &kept));
+}

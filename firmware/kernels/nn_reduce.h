@@ -30,8 +30,9 @@ void nn_reduce_mean_8(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_mean_16(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_max_8(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_max_16(const nn_reduce_t *p, const void *x, void *y);
+void nn_reduce_min_8(const nn_reduce_t *p, const void *x, void *y);
+void nn_reduce_min_16(const nn_reduce_t *p, const void *x, void *y);
 /* The place of the first of the largest, as int32. */
 void nn_arg_max_8(const nn_reduce_t *p, const void *x, void *y);
-void nn_arg_max_16(const nn_reduce_t *p, const void *x, void *y);
 
 #endif

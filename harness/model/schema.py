@@ -80,6 +80,30 @@ VarHandleOptions container:str shared_name:str
 ReadVariableOptions
 AssignVariableOptions
 CallOnceOptions init_subgraph_index:i32
+SpaceToBatchNDOptions
+BatchToSpaceNDOptions
+SpaceToDepthOptions block_size:i32
+DepthToSpaceOptions block_size:i32
+MirrorPadOptions mode:i8
+AbsOptions
+ExpOptions
+SquaredDifferenceOptions
+DivOptions fused_activation_function:i8
+L2NormOptions fused_activation_function:i8
+LogSoftmaxOptions
+CastOptions in_data_type:i8 out_data_type:i8
+FillOptions
+SelectV2Options
+EqualOptions
+NotEqualOptions
+GreaterOptions
+GreaterEqualOptions
+LessOptions
+LessEqualOptions
+BroadcastToOptions
+ReverseV2Options
+GatherNdOptions
+AddNOptions
 """
 
 UNIONS: dict[str, dict[int, str]] = {
@@ -95,34 +119,58 @@ UNIONS: dict[str, dict[int, str]] = {
         9: "SoftmaxOptions",
         10: "ConcatenationOptions",
         11: "AddOptions",
+        12: "L2NormOptions",
         15: "ResizeBilinearOptions",
         17: "ReshapeOptions",
+        19: "SpaceToDepthOptions",
         21: "MulOptions",
         22: "PadOptions",
         23: "GatherOptions",
+        24: "BatchToSpaceNDOptions",
+        25: "SpaceToBatchNDOptions",
         26: "TransposeOptions",
         27: "ReducerOptions",
         28: "SubOptions",
+        29: "DivOptions",
         30: "SqueezeOptions",
         32: "StridedSliceOptions",
+        33: "ExpOptions",
         35: "SplitOptions",
+        36: "LogSoftmaxOptions",
+        37: "CastOptions",
         38: "DequantizeOptions",
         39: "MaximumMinimumOptions",
         40: "ArgMaxOptions",
+        41: "LessOptions",
         43: "PadV2Options",
+        44: "GreaterOptions",
+        45: "GreaterEqualOptions",
+        46: "LessEqualOptions",
         49: "TransposeConvOptions",
         52: "ExpandDimsOptions",
+        53: "EqualOptions",
+        54: "NotEqualOptions",
         55: "ShapeOptions",
         59: "PackOptions",
         64: "UnpackOptions",
+        68: "FillOptions",
         71: "UnidirectionalSequenceLSTMOptions",
         74: "ResizeNearestNeighborOptions",
         75: "LeakyReluOptions",
+        76: "SquaredDifferenceOptions",
+        77: "MirrorPadOptions",
+        78: "AbsOptions",
         79: "SplitVOptions",
+        81: "ReverseV2Options",
+        82: "AddNOptions",
+        83: "GatherNdOptions",
         89: "QuantizeOptions",
         91: "HardSwishOptions",
+        94: "DepthToSpaceOptions",
+        98: "SelectV2Options",
         101: "BatchMatMulOptions",
         103: "CallOnceOptions",
+        104: "BroadcastToOptions",
         111: "VarHandleOptions",
         112: "ReadVariableOptions",
         113: "AssignVariableOptions",
@@ -150,6 +198,7 @@ OPTIONS_OF: dict[str, str] = {
     "MEAN": "ReducerOptions",
     "SUM": "ReducerOptions",
     "REDUCE_MAX": "ReducerOptions",
+    "REDUCE_MIN": "ReducerOptions",
     "CONCATENATION": "ConcatenationOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
@@ -174,6 +223,30 @@ OPTIONS_OF: dict[str, str] = {
     "READ_VARIABLE": "ReadVariableOptions",
     "ASSIGN_VARIABLE": "AssignVariableOptions",
     "CALL_ONCE": "CallOnceOptions",
+    "SPACE_TO_BATCH_ND": "SpaceToBatchNDOptions",
+    "BATCH_TO_SPACE_ND": "BatchToSpaceNDOptions",
+    "SPACE_TO_DEPTH": "SpaceToDepthOptions",
+    "DEPTH_TO_SPACE": "DepthToSpaceOptions",
+    "MIRROR_PAD": "MirrorPadOptions",
+    "ABS": "AbsOptions",
+    "EXP": "ExpOptions",
+    "SQUARED_DIFFERENCE": "SquaredDifferenceOptions",
+    "DIV": "DivOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
+    "LOG_SOFTMAX": "LogSoftmaxOptions",
+    "CAST": "CastOptions",
+    "FILL": "FillOptions",
+    "SELECT_V2": "SelectV2Options",
+    "EQUAL": "EqualOptions",
+    "NOT_EQUAL": "NotEqualOptions",
+    "GREATER": "GreaterOptions",
+    "GREATER_EQUAL": "GreaterEqualOptions",
+    "LESS": "LessOptions",
+    "LESS_EQUAL": "LessEqualOptions",
+    "BROADCAST_TO": "BroadcastToOptions",
+    "REVERSE_V2": "ReverseV2Options",
+    "GATHER_ND": "GatherNdOptions",
+    "ADD_N": "AddNOptions",
 }
 """The option table each operator carries."""
 

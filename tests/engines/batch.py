@@ -14,10 +14,14 @@ ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 
 class Batch:
-    """Collects operators, each with inputs and outputs of its own."""
+    """Collects operators, each with inputs and outputs of its own.
 
-    def __init__(self, draw: Random) -> None:
+    With `litert`, element types that LiteRT has and tflite-micro lacks are tried, too.
+    """
+
+    def __init__(self, draw: Random, *, litert: bool = False) -> None:
         self.draw = draw
+        self.litert = litert
         self.model = ModelBuilder("random operators")
         self.inputs: list[int] = []
         self.outputs: list[int] = []

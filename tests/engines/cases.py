@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.engines.batch import ACTIVATIONS, Batch
+from tests.engines.cases_blocks import KINDS as BLOCKS
 from tests.engines.cases_elementwise import KINDS as ELEMENTWISE
 from tests.engines.cases_layout import KINDS as LAYOUT
 from tests.engines.cases_products import KINDS as PRODUCTS
@@ -47,7 +48,9 @@ def conv_2d(b: Batch) -> None:
     ic, oc = b.integer(1, 9), b.integer(1, 11)
     scale, spread = b.scale(), _sum_spread(kernel_h * kernel_w * ic)
     wide = b.integer(0, 3) == 0
-    x = b.input([batches, in_h, in_w, ic], scale, 0 if wide else b.zero(), "int16" if wide else "int8")
+    groups = 1 if wide or b.integer(0, 3) else b.integer(2, 4)
+    oc *= groups
+    x = b.input([batches, in_h, in_w, groups * ic], scale, 0 if wide else b.zero(), "int16" if wide else "int8")
     spread *= 256 if wide else 1
     w, scales = b.weights([oc, kernel_h, kernel_w, ic], b.choice((0, None)))
     bias = b.bias(oc, scale, scales, spread, dtype=b.choice(("int64", "int32")) if wide else "int32")
@@ -121,6 +124,7 @@ def softmax(b: Batch) -> None:
 
 
 KINDS: Mapping[str, Callable[[Batch], None]] = {
+    **BLOCKS,
     **ELEMENTWISE,
     **LAYOUT,
     **PRODUCTS,
@@ -142,9 +146,9 @@ def batch(kind: str, seed: int, count: int) -> bytes:
     return b.finish()
 
 
-def mixed(kinds: Sequence[str], seed: int, each: int) -> bytes:
+def mixed(kinds: Sequence[str], seed: int, each: int, *, litert: bool = False) -> bytes:
     """A model with `each` independent random operators of every kind given."""
-    b = Batch(np.random.default_rng([seed, len(kinds)]))
+    b = Batch(np.random.default_rng([seed, len(kinds)]), litert=litert)
     for kind in kinds:
         for _ in range(each):
             KINDS[kind](b)

@@ -48,9 +48,10 @@ def _binary(b: Batch, name: str) -> None:
 
 def _extremum(b: Batch, name: str) -> None:
     shapes = _broadcast(b)
-    scale, zero = b.scale(), b.zero()
-    first, second = (b.input(shape, scale, zero) for shape in shapes[:2])
-    b.model.operator(name, [first, second], [b.output(shapes[2], scale, zero)])
+    dtype = b.choice(("int8", "int8", "int16", "int32"))
+    like = (None, 0, dtype) if dtype == "int32" else (b.scale(), b.zero() if dtype == "int8" else 0, dtype)
+    first, second = (b.input(shape, *like) for shape in shapes[:2])
+    b.model.operator(name, [first, second], [b.output(shapes[2], *like)])
 
 
 def _unary(b: Batch, name: str) -> None:
@@ -61,6 +62,9 @@ def _unary(b: Batch, name: str) -> None:
         return
     shape, scale, zero = b.shape(), b.scale(1e-3, 0.5), b.zero()
     options = {}
+    wide = name in ("RELU", "RELU6", "LEAKY_RELU") and b.integer(0, 3) == 0
+    dtype = "int16" if wide else "int8"
+    scale, zero = (scale / 256, 0) if wide else (scale, zero)
     if name == "LOGISTIC":
         target = 1 / 256, -128
     elif name == "TANH":
@@ -70,13 +74,66 @@ def _unary(b: Batch, name: str) -> None:
     elif name == "HARD_SWISH":
         target = scale * b.choice((1.0, 0.7, 1.9)), b.zero()
     else:
-        target = scale * b.choice((0.3, 0.9, 1.0, 1.7, 4.0)), b.zero()
+        target = scale * b.choice((0.3, 0.9, 1.0, 1.7, 4.0)), 0 if wide else b.zero()
     if name == "LEAKY_RELU":
         options["alpha"] = b.choice((0.1, 0.01, 0.3, 1.5, 0.0))
     if b.integer(0, 2) == 0:
         shape = [1, 64, 4]
-    x, y = b.input(shape, scale, zero), b.output(shape, *target)
+    x, y = b.input(shape, scale, zero, dtype), b.output(shape, *target, dtype)
     b.model.operator(name, [x], [y], **options)
+
+
+def prelu(b: Batch) -> None:
+    shape = [1, *b.shape(3, 2)]
+    alpha_shape = b.choice((shape, [1] * (len(shape) - 1) + shape[-1:], [1, 1, *shape[2:]]))
+    scale, alpha_scale = b.scale(), b.scale(1e-3, 0.02)
+    x = b.input(shape, scale, b.zero())
+    data = b.draw.bytes(int(np.prod(alpha_shape)))
+    alpha = b.model.tensor(alpha_shape, scale=alpha_scale, zero_point=b.choice((0, b.zero())), data=data)
+    y = b.output(shape, scale * b.choice((0.5, 1.0, 1.0, 2.0)), b.zero())
+    b.model.operator("PRELU", [x, alpha], [y])
+
+
+def squared_difference(b: Batch) -> None:
+    shapes = _broadcast(b)
+    scales = b.scale(), b.scale()
+    first, second = (_operand(b, shape, scale, "int8") for shape, scale in zip(shapes[:2], scales, strict=True))
+    y = b.output(shapes[2], max(scales) ** 2 * b.choice((5, 50, 200)), b.zero())
+    b.model.operator("SQUARED_DIFFERENCE", [first, second], [y])
+
+
+def _comparison(b: Batch, name: str) -> None:
+    shapes, scale = _broadcast(b), b.scale()
+    zero, same = b.zero(), b.integer(0, 1)
+    quantisation = (scale, zero), (scale if same else b.scale(), zero if same else b.zero())
+    first, second = (b.input(shape, *like) for shape, like in zip(shapes[:2], quantisation, strict=True))
+    result = b.model.tensor(shapes[2], "bool")
+    b.model.operator(name, [first, second], [result])
+    # A truth value is no output of a model; it chooses between two tensors.
+    parts = [b.input(shapes[2], scale, zero) for _ in range(2)]
+    b.model.operator("SELECT_V2", [result, *parts], [b.output(shapes[2], scale, zero)])
+
+
+def select_v2(b: Batch) -> None:
+    shapes, scale = _broadcast(b), b.scale()
+    condition = b.model.tensor(shapes[0], "bool")
+    scores = [b.input(shapes[0], 0.1) for _ in range(2)]
+    b.model.operator("GREATER", scores, [condition])
+    dtype = b.choice(("int8", "int8", "int16", "float32"))
+    like = (None, 0, dtype) if dtype == "float32" else (scale, b.zero() if dtype == "int8" else 0, dtype)
+    parts = [b.input(shape, *like) for shape in shapes[1:]]
+    if b.integer(0, 1):
+        parts.reverse()
+    b.model.operator("SELECT_V2", [condition, *parts], [b.output(shapes[2], *like)])
+
+
+def l2_normalization(b: Batch) -> None:
+    shape = b.shape(4)
+    x, y = b.input(shape, b.scale(), b.zero()), b.output(shape, 1 / 128, 0)
+    b.model.operator("L2_NORMALIZATION", [x], [y], fused_activation_function="NONE")
+
+
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 
 
 def quantize(b: Batch) -> None:
@@ -124,6 +181,12 @@ KINDS: Mapping[str, Callable[[Batch], None]] = {
     **{name: partial(_binary, name=name) for name in ("ADD", "SUB", "MUL")},
     **{name: partial(_extremum, name=name) for name in ("MINIMUM", "MAXIMUM")},
     **{name: partial(_unary, name=name) for name in ("RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH")},
+    **{name: partial(_unary, name=name) for name in ("ABS", "ELU")},
+    **{name: partial(_comparison, name=name) for name in COMPARISONS},
+    "L2_NORMALIZATION": l2_normalization,
+    "PRELU": prelu,
+    "SELECT_V2": select_v2,
+    "SQUARED_DIFFERENCE": squared_difference,
     "QUANTIZE": quantize,
     "DEQUANTIZE": dequantize,
 }

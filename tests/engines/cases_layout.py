@@ -9,14 +9,28 @@ import numpy as np
 
 from tests.engines.batch import Batch
 
+_ALL = ("int16", "int32", "float32")
+WIDER: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("RESHAPE", "SQUEEZE", "CONCATENATION", "SPLIT", "SPLIT_V", "PACK", "UNPACK"), _ALL),
+    **dict.fromkeys(("PAD", "PADV2", "SLICE", "STRIDED_SLICE"), _ALL),
+    **dict.fromkeys(("EXPAND_DIMS", "TRANSPOSE", "RESIZE_NEAREST_NEIGHBOR"), ("int16", "float32")),
+    "GATHER": ("float32",),
+}
+"""Element types that tflite-micro moves, besides int8."""
 
-def _like(b: Batch) -> tuple[float, int]:
-    return b.scale(), b.zero()
+
+def _like(b: Batch, name: str) -> tuple[float | None, int, str]:
+    """Scale, zero point and element type of tensors that only move."""
+    wider = (*_ALL, "uint8") if b.litert and name not in ("PADV2", "RESIZE_BILINEAR") else WIDER.get(name, ())
+    dtype = b.choice(wider) if wider and b.integer(0, 2) == 0 else "int8"
+    if dtype in ("int8", "int16", "uint8"):
+        return b.scale(), {"int8": b.zero(), "uint8": b.integer(0, 255)}.get(dtype, 0), dtype
+    return None, 0, dtype
 
 
 def reshape(b: Batch, name: str = "RESHAPE") -> None:
     shape = b.shape()
-    like = _like(b)
+    like = _like(b, name)
     x = b.input(shape, *like)
     if name == "RESHAPE":
         target = b.choice(([int(np.prod(shape))], [1, *shape], [*shape[::-1]]))
@@ -33,7 +47,7 @@ def reshape(b: Batch, name: str = "RESHAPE") -> None:
 
 
 def concatenation(b: Batch) -> None:
-    shape, like = b.shape(), _like(b)
+    shape, like = b.shape(), _like(b, "CONCATENATION")
     axis = b.integer(0, len(shape) - 1)
     total, inputs = 0, []
     for _ in range(b.integer(1, 4)):
@@ -48,7 +62,7 @@ def concatenation(b: Batch) -> None:
 
 
 def split(b: Batch) -> None:
-    shape, like = b.shape(), _like(b)
+    shape, like = b.shape(), _like(b, "SPLIT")
     axis, count = b.integer(0, len(shape) - 1), b.integer(1, 4)
     part = [*shape]
     shape[axis] *= count
@@ -59,7 +73,7 @@ def split(b: Batch) -> None:
 
 
 def split_v(b: Batch) -> None:
-    shape, like = b.shape(), _like(b)
+    shape, like = b.shape(), _like(b, "SPLIT_V")
     axis, sizes = b.integer(0, len(shape) - 1), [b.integer(1, 4) for _ in range(b.integer(1, 4))]
     shape[axis] = sum(sizes)
     x = b.input(shape, *like)
@@ -69,7 +83,7 @@ def split_v(b: Batch) -> None:
 
 
 def pack(b: Batch) -> None:
-    shape, like = b.shape(3), _like(b)
+    shape, like = b.shape(3), _like(b, "PACK")
     count, axis = b.integer(1, 4), b.integer(-len(shape) - 1, len(shape))
     inputs = [b.input(shape, *like) for _ in range(count)]
     target = [*shape]
@@ -78,7 +92,7 @@ def pack(b: Batch) -> None:
 
 
 def unpack(b: Batch) -> None:
-    shape, like = b.shape(4, 2), _like(b)
+    shape, like = b.shape(4, 2), _like(b, "UNPACK")
     axis = b.integer(-len(shape), len(shape) - 1)
     place = axis % len(shape)
     rest = [*shape[:place], *shape[place + 1 :]]
@@ -87,26 +101,27 @@ def unpack(b: Batch) -> None:
 
 
 def transpose(b: Batch) -> None:
-    shape, like = b.shape(5), _like(b)
+    shape, like = b.shape(5), _like(b, "TRANSPOSE")
     order = [int(axis) for axis in b.draw.permutation(len(shape))]
     y = b.output([shape[axis] for axis in order], *like)
     b.model.operator("TRANSPOSE", [b.input(shape, *like), b.integers(order)], [y])
 
 
 def pad(b: Batch, name: str) -> None:
-    shape, like = b.shape(4), _like(b)
+    shape, like = b.shape(4), _like(b, name)
     pads = [b.choice((0, 0, 1, 2, 3)) for _ in range(2 * len(shape))]
     x = b.input(shape, *like)
     y = b.output([pads[2 * i] + n + pads[2 * i + 1] for i, n in enumerate(shape)], *like)
     inputs = [x, b.integers(pads, [len(shape), 2])]
     if name == "PADV2":
-        value = bytes([b.integer(0, 255)])
-        inputs.append(b.model.tensor([1], scale=like[0], zero_point=like[1], data=value))
+        value = {"int8": b.draw.bytes(1), "int16": b.draw.bytes(2), "int32": b.draw.bytes(4)}.get(like[2])
+        value = value or np.float32(b.draw.normal()).tobytes()
+        inputs.append(b.model.tensor([1], like[2], scale=like[0], zero_point=like[1], data=value))
     b.model.operator(name, inputs, [y])
 
 
 def slice_(b: Batch) -> None:
-    shape, like = b.shape(4), _like(b)
+    shape, like = b.shape(4), _like(b, "SLICE")
     begin = [b.integer(0, n - 1) for n in shape]
     counts = [b.integer(1, n - at) for n, at in zip(shape, begin, strict=True)]
     asked = [
@@ -117,7 +132,7 @@ def slice_(b: Batch) -> None:
 
 
 def strided_slice(b: Batch) -> None:
-    shape, like = b.shape(4), _like(b)
+    shape, like = b.shape(4), _like(b, "STRIDED_SLICE")
     masks = {name: b.integer(0, 15) if b.integer(0, 2) == 0 else 0 for name in ("begin_mask", "end_mask")}
     shrink = b.integer(0, 15) if b.integer(0, 2) == 0 else 0
     if shrink & ((1 << len(shape)) - 1) == (1 << len(shape)) - 1:
@@ -149,19 +164,26 @@ def strided_slice(b: Batch) -> None:
 
 
 def gather(b: Batch) -> None:
-    shape, like = b.shape(3), _like(b)
+    shape, like = b.shape(3), _like(b, "GATHER")
     axis = b.integer(0, len(shape) - 1)
     index_shape = b.shape(2)
     count = int(np.prod(index_shape))
-    values = [b.integer(0, shape[axis] - 1) for _ in range(count)]
-    inputs = [b.input(shape, *like), b.integers(values, index_shape)]
+    if b.integer(0, 2):
+        dtype = b.choice(("int32", "int16")) if b.litert else "int32"
+        index = b.integers([b.integer(0, shape[axis] - 1) for _ in range(count)], index_shape, dtype)
+    else:
+        # Computed ones: where the largest of as many values as there are blocks is.
+        index = b.model.tensor(index_shape, "int32")
+        scores = b.input([*index_shape, shape[axis]], 0.1)
+        b.model.operator("ARG_MAX", [scores, b.integers([len(index_shape)], [1])], [index], output_type=2)
     y = b.output([*shape[:axis], *index_shape, *shape[axis + 1 :]], *like)
-    b.model.operator("GATHER", inputs, [y], axis=b.choice((axis, axis - len(shape))), batch_dims=0)
+    x = b.input(shape, *like)
+    b.model.operator("GATHER", [x, index], [y], axis=b.choice((axis, axis - len(shape))), batch_dims=0)
 
 
 def resize(b: Batch, name: str) -> None:
     batches, height, width, channels = b.integer(1, 2), b.integer(1, 8), b.integer(1, 8), b.integer(1, 5)
-    like = _like(b)
+    like = _like(b, name)
     size = [b.integer(1, 12), b.integer(1, 12)]
     align, centres = b.choice(((False, False), (True, False), (False, True)))
     x = b.input([batches, height, width, channels], *like)
@@ -177,7 +199,7 @@ def variables(b: Batch) -> None:
     init = b.children["init"]
     number = len(b.outputs)
     kept, new, channels = b.integer(1, 4), b.integer(1, 4), b.integer(1, 5)
-    scale, zero = _like(b)
+    scale, zero = b.scale(), b.zero()
     initial = b.draw.bytes(kept * channels) if b.integer(0, 1) else bytes([zero & 255]) * (kept * channels)
     options = {"container": "", "shared_name": f"variable_{number}"}
     handle = init.tensor([], "resource")
@@ -200,7 +222,7 @@ def variables(b: Batch) -> None:
 
 def dynamic_reshape(b: Batch) -> None:
     """What converters write for a model whose batch is not fixed: the new shape is computed from the old one."""
-    shape, like = [1, *b.shape(3)], _like(b)
+    shape, like = [1, *b.shape(3)], _like(b, "RESHAPE")
     rest = int(np.prod(shape))
     x = b.input(shape, *like)
     extents, batch, target = (b.model.tensor(dims, "int32") for dims in ([len(shape)], [], [2]))

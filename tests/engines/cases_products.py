@@ -17,12 +17,17 @@ def reduction(b: Batch, name: str) -> None:
         shape, axes = [b.integer(1, 2), b.integer(1, 7), b.integer(1, 7), b.integer(1, 9)], [1, 2]
     keep = bool(b.integer(0, 1))
     target = [1 if axis in axes else n for axis, n in enumerate(shape) if keep or axis not in axes]
-    scale, zero = b.scale(), b.zero()
-    like = scale, zero
-    if name != "REDUCE_MAX" and b.integer(0, 2):
-        like = scale * b.choice((0.5, 1.0, 2.0, 4.0)) * (4 if name == "SUM" else 1), b.zero()
+    dtype = "int8" if b.integer(0, 3) or (name.startswith("REDUCE") and not b.litert) else "int16"
+
+    def zero() -> int:
+        return b.zero() if dtype == "int8" else 0
+
+    scale = b.scale()
+    like = source = scale, zero(), dtype
+    if not name.startswith("REDUCE") and b.integer(0, 2):
+        like = scale * b.choice((0.5, 1.0, 2.0, 4.0)) * (4 if name == "SUM" else 1), zero(), dtype
     named = [b.choice((axis, axis - len(shape))) for axis in axes] if axes != [1, 2] else axes
-    x, y = b.input(shape, scale, zero), b.output(target, *like)
+    x, y = b.input(shape, *source), b.output(target, *like)
     b.model.operator(name, [x, b.integers(named)], [y], keep_dims=keep)
 
 
@@ -120,7 +125,7 @@ def lstm(b: Batch) -> None:
 
 
 KINDS: Mapping[str, Callable[[Batch], None]] = {
-    **{name: partial(reduction, name=name) for name in ("MEAN", "SUM", "REDUCE_MAX")},
+    **{name: partial(reduction, name=name) for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")},
     "ARG_MAX": arg_max,
     "BATCH_MATMUL": batch_matmul,
     "SVDF": svdf,

@@ -29,16 +29,16 @@ def _operands(op: OpView, types: tuple[str, ...]) -> tuple[Tensor, Tensor, Tenso
     return a, b, y
 
 
-def broadcast(op: OpView, a: Tensor, b: Tensor, y: Tensor) -> dict[str, Any]:
-    """Fields of `nn_broadcast_t`."""
+def broadcast(op: OpView, a: Tensor, b: Tensor, y: Tensor, *, whole: bool = True) -> dict[str, Any]:
+    """Fields of `nn_broadcast_t`; with `whole`, the output must be no larger than the two make it."""
     rank = len(y.shape)
     steps = []
     for tensor in (a, b):
         shape = (1,) * (rank - len(tensor.shape)) + tensor.shape
-        if len(shape) != rank or any(mine not in (1, whole) for mine, whole in zip(shape, y.shape, strict=True)):
+        if len(shape) != rank or any(mine not in (1, all_) for mine, all_ in zip(shape, y.shape, strict=True)):
             op.refuse(f"it broadcasts {list(a.shape)} and {list(b.shape)} to {list(y.shape)}")
         steps.append([0 if extent == 1 else step for extent, step in zip(shape, strides(shape), strict=True)])
-    if y.elements != math.prod(max(pair) for pair in _aligned(a.shape, b.shape)):
+    if whole and y.elements != math.prod(max(pair) for pair in _aligned(a.shape, b.shape)):
         op.refuse(f"it broadcasts {list(a.shape)} and {list(b.shape)} to {list(y.shape)}")
     loops, (a_steps, b_steps) = nested(y.shape, *steps)
     if len(loops) > LOOPS + 1:
@@ -85,9 +85,9 @@ def _sum(op: OpView, name: str) -> Call:
         kernel=_kernel(name, "sum", y.dtype),
         fields={
             "shape": shape,
-            "a": _operand(first, first.scale / twice),
-            "b": _operand(second, second.scale / twice),
-            "out": _operand(target, back),
+            "a": operand(first, first.scale / twice),
+            "b": operand(second, second.scale / twice),
+            "out": operand(target, back),
             "headroom": headroom,
             **output_range(op, target),
         },
@@ -97,7 +97,8 @@ def _sum(op: OpView, name: str) -> Call:
     )
 
 
-def _operand(affine: Affine, factor: float) -> dict[str, int]:
+def operand(affine: Affine, factor: float) -> dict[str, int]:
+    """Fields of `nn_operand_t`."""
     multiplier, shift = fixed_point(factor)
     return {"zero": affine.zero, "multiplier": multiplier, "shift": shift}
 

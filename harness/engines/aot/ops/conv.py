@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from harness.engines.aot.lowering import Array, Call, ConstantTensor, Kernel, KernelConfig, OpView
@@ -11,6 +13,7 @@ from harness.engines.aot.ops.windows import window
 
 CONV = Kernel("nn_conv_2d", "nn_conv_t", "nn_conv.h", "nn_conv.c", takes_scratch=True)
 CONV_NAIVE = Kernel("nn_conv_2d_naive", "nn_conv_t", "nn_conv.h", "nn_conv_naive.c", takes_scratch=True)
+CONV_GROUPED = Kernel("nn_conv_2d_grouped", "nn_conv_grouped_t", "nn_conv_grouped.h", "nn_conv_grouped.c")
 DEPTHWISE = Kernel("nn_depthwise_conv_2d", "nn_depthwise_t", "nn_depthwise.h", "nn_depthwise.c")
 
 
@@ -26,8 +29,11 @@ def conv_2d(op: OpView, config: KernelConfig) -> Call:
     tensor, values, scales, zero = weights(op, axis=0)
     out_channels, kernel_h, kernel_w, in_channels = op.shape4(tensor, "the weights")
     place = window(op, (kernel_h, kernel_w), _dilation(op))
-    if in_channels != place["in_channels"]:
-        op.refuse(f"it is grouped: {place['in_channels']} input channels, weights for {in_channels}")
+    groups, rest = divmod(place["in_channels"], in_channels)
+    if not groups or rest or out_channels % groups:
+        op.refuse(f"weights for {in_channels} input channels do not go with {place['in_channels']}")
+    if groups > 1 and wide.is_wide(op):
+        op.refuse(f"it has {groups} groups of channels and activations of int16")
     if out_channels != place["out_channels"]:
         op.refuse(f"the weights are for {out_channels} output channels of {place['out_channels']}")
     if zero:
@@ -38,23 +44,27 @@ def conv_2d(op: OpView, config: KernelConfig) -> Call:
     source, target = op.affine(x, "the input"), op.affine(y, "the output")
     depth = kernel_h * kernel_w * in_channels
     sums = values.reshape(out_channels, depth).sum(axis=1, dtype=np.int64)
-    folded = bias(op, out_channels) - source.zero * sums
+    folded = bias(op, out_channels) - (source.zero * sums if groups == 1 else 0)
     pointwise = kernel_h == kernel_w == 1 and not place["pad_top"] and not place["pad_left"]
+    fields: dict[str, Any] = {
+        "window": place,
+        "rows": {
+            "weights": ConstantTensor(tensor.index),
+            "bias": Array("bias", "int32_t", wrap32(folded)),
+            **factors(op, [source.scale * scale / target.scale for scale in scales]),
+            "depth": depth,
+            "outputs": out_channels,
+            "output_zero": target.zero,
+            **output_range(op, target),
+        },
+        "input_zero": source.zero,
+    }
+    if groups > 1:
+        parts = {"inputs": in_channels, "outputs": out_channels // groups}
+        return Call(CONV_GROUPED, {**fields, **parts}, inputs=(x.index,), outputs=(y.index,))
     return Call(
         kernel=CONV_NAIVE if config.kernels == "naive" else CONV,
-        fields={
-            "window": place,
-            "rows": {
-                "weights": ConstantTensor(tensor.index),
-                "bias": Array("bias", "int32_t", wrap32(folded)),
-                **factors(op, [source.scale * scale / target.scale for scale in scales]),
-                "depth": depth,
-                "outputs": out_channels,
-                "output_zero": target.zero,
-                **output_range(op, target),
-            },
-            "input_zero": source.zero,
-        },
+        fields=fields,
         inputs=(x.index,),
         outputs=(y.index,),
         scratch_bytes=0 if pointwise else depth,

@@ -18,12 +18,14 @@ CONSTANT = Kernel("nn_constant", "nn_constant_t", "nn_move.h", "nn_move.c")
 PICK = Kernel("nn_pick", "nn_pick_t", "nn_move.h", "nn_move.c")
 
 
-def _movable(op: OpView, *tensors: Tensor) -> None:
+def movable(op: OpView, *tensors: Tensor) -> None:
+    """Check that tensors are of one type that is moved, and not empty."""
     op.types(MOVABLE, *tensors)
     op.alike(*tensors)
 
 
-def _expect(op: OpView, tensor: Tensor, shape: Sequence[int]) -> None:
+def expect(op: OpView, tensor: Tensor, shape: Sequence[int]) -> None:
+    """Check the shape of the output."""
     if tuple(tensor.shape) != tuple(shape):
         op.refuse(f"the output has shape {list(tensor.shape)}; expected {list(shape)}")
 
@@ -34,7 +36,7 @@ def reshape(op: OpView, config: KernelConfig) -> View:
     x, y = op.input(0), op.output()
     if x.dtype != y.dtype or x.nbytes != y.nbytes:
         op.refuse(f"it brings {x.dtype} {list(x.shape)} to {y.dtype} {list(y.shape)}")
-    _movable(op, x, y)
+    movable(op, x, y)
     return View(x.index, y.index)
 
 
@@ -56,7 +58,7 @@ def concatenation(op: OpView, config: KernelConfig) -> Lowered:
     y = op.output()
     if not inputs:
         op.refuse("has no inputs")
-    _movable(op, y, *inputs)
+    movable(op, y, *inputs)
     if op.option("fused_activation_function") != "NONE":
         op.refuse(f"option fused_activation_function is {op.option('fused_activation_function')}")
     axis = op.axis(op.option("axis"), len(y.shape))
@@ -89,10 +91,10 @@ def _split(op: OpView, x: Tensor, axis: int) -> Steps:
     calls, at = [], 0
     for position in range(len(op.operator.outputs)):
         y = op.output(position)
-        _movable(op, x, y)
+        movable(op, x, y)
         expected = [*x.shape]
         expected[axis] = y.shape[axis] if len(y.shape) == len(x.shape) else -1
-        _expect(op, y, expected)
+        expect(op, y, expected)
         steps = strides(x.shape)
         calls.append(move(x, y, y.shape, steps, strides(y.shape), at * steps[axis], 0))
         at += y.shape[axis]
@@ -132,8 +134,8 @@ def pack(op: OpView, config: KernelConfig) -> Lowered:
     calls = []
     for position in range(count):
         x = op.input(position)
-        _movable(op, y, x)
-        _expect(op, y, [*x.shape[:axis], count, *x.shape[axis:]])
+        movable(op, y, x)
+        expect(op, y, [*x.shape[:axis], count, *x.shape[axis:]])
         steps = strides(y.shape)
         rest = [*steps[:axis], *steps[axis + 1 :]]
         calls.append(move(x, y, x.shape, strides(x.shape), rest, 0, position * steps[axis]))
@@ -149,7 +151,7 @@ def unpack(op: OpView, config: KernelConfig) -> Lowered:
     calls = []
     for position in range(count):
         y = op.output(position)
-        _movable(op, x, y)
+        movable(op, x, y)
         if list(x.shape) != [*y.shape[:axis], count, *y.shape[axis:]]:
             op.refuse(f"it takes {list(x.shape)} apart into {count} of {list(y.shape)}")
         steps = strides(x.shape)
@@ -162,22 +164,22 @@ def transpose(op: OpView, config: KernelConfig) -> Lowered:
     """TRANSPOSE: input, permutation."""
     op.counts((2,))
     x, y = op.input(0), op.output()
-    _movable(op, x, y)
+    movable(op, x, y)
     order = op.integers(1, "the permutation")
     if sorted(order) != list(range(len(x.shape))):
         op.refuse(f"the permutation is {list(order)} for {len(x.shape)} axes")
-    _expect(op, y, [x.shape[axis] for axis in order])
+    expect(op, y, [x.shape[axis] for axis in order])
     steps = strides(x.shape)
     return move(x, y, y.shape, [steps[axis] for axis in order], strides(y.shape))
 
 
 def _pad(op: OpView, value: int | None) -> Lowered:
     x, y = op.input(0), op.output()
-    _movable(op, x, y)
+    movable(op, x, y)
     pads = op.integers(1, "the paddings")
     if len(pads) != 2 * len(x.shape) or any(not 0 <= pad < 1 << 24 for pad in pads):
         op.refuse(f"the paddings are {list(pads)} for {len(x.shape)} axes")
-    _expect(op, y, [pads[2 * i] + extent + pads[2 * i + 1] for i, extent in enumerate(x.shape)])
+    expect(op, y, [pads[2 * i] + extent + pads[2 * i + 1] for i, extent in enumerate(x.shape)])
     steps = strides(y.shape)
     start = sum(pads[2 * i] * step for i, step in enumerate(steps))
     if value is None:
@@ -205,7 +207,7 @@ def padv2(op: OpView, config: KernelConfig) -> Lowered:
 
 
 def _slice(op: OpView, x: Tensor, y: Tensor, begin: Sequence[int], counts: Sequence[int], by: Sequence[int]) -> Lowered:
-    _movable(op, x, y)
+    movable(op, x, y)
     steps = strides(x.shape)
     start = sum(at * step for at, step in zip(begin, steps, strict=True))
     taken = [step * stride for step, stride in zip(steps, by, strict=True)]
@@ -222,7 +224,7 @@ def slice_(op: OpView, config: KernelConfig) -> Lowered:
     counts = [extent - at if count == -1 else count for extent, at, count in zip(x.shape, begin, size, strict=True)]
     if any(at < 0 or n < 1 or at + n > extent for at, n, extent in zip(begin, counts, x.shape, strict=True)):
         op.refuse(f"begin {list(begin)} and size {list(size)} do not fit the shape {list(x.shape)}")
-    _expect(op, y, counts)
+    expect(op, y, counts)
     return _slice(op, x, y, begin, counts, [1] * len(counts))
 
 
@@ -252,7 +254,7 @@ def strided_slice(op: OpView, config: KernelConfig) -> Lowered:
         steps.append(step)
         if axis >= len(begin) or not op.option("shrink_axis_mask") >> axis & 1:
             kept.append(count)
-    _expect(op, y, kept)
+    expect(op, y, kept)
     return _slice(op, x, y, starts, counts, steps)
 
 
@@ -278,7 +280,7 @@ def gather(op: OpView, config: KernelConfig) -> Lowered:
     """GATHER along an axis, with constant indices or computed ones."""
     op.counts((2,))
     x, index, y = op.input(0), op.input(1), op.output()
-    _movable(op, x, y)
+    movable(op, x, y)
     op.types(("int8", "int16", "int32"), index)
     rank = len(x.shape)
     axis = op.axis(op.option("axis"), rank)
@@ -291,7 +293,7 @@ def gather(op: OpView, config: KernelConfig) -> Lowered:
         values = op.constant(index, "the indices", index.dtype)
         if values.size and not (int(values.min()) >= 0 and int(values.max()) < x.shape[axis]):
             op.refuse(f"an index is outside axis {axis} of {x.shape[axis]}")
-    _expect(op, y, [*x.shape[:axis], *index.shape[batch:], *x.shape[axis + 1 :]])
+    expect(op, y, [*x.shape[:axis], *index.shape[batch:], *x.shape[axis + 1 :]])
     return Call(
         GATHER,
         {
@@ -311,7 +313,7 @@ def resize_nearest_neighbor(op: OpView, config: KernelConfig) -> Lowered:
     """RESIZE_NEAREST_NEIGHBOR: input, size."""
     op.counts((2,))
     x, y = op.input(0), op.output()
-    _movable(op, x, y)
+    movable(op, x, y)
     batches, in_h, in_w, channels = op.shape4(x, "the input")
     out_h, out_w = sizes(op, batches, channels)
     options = bool(op.option("align_corners")), bool(op.option("half_pixel_centers"))
@@ -339,7 +341,7 @@ def sizes(op: OpView, batches: int, channels: int) -> tuple[int, int]:
         op.refuse(f"the size is {list(values)}")
     if any(not extent <= 32767 for extent in op.input(0).shape):
         op.refuse(f"the input has shape {list(op.input(0).shape)}")
-    _expect(op, op.output(), [batches, *values, channels])
+    expect(op, op.output(), [batches, *values, channels])
     return values[0], values[1]
 
 

@@ -79,6 +79,13 @@ def mean(op: OpView, config: KernelConfig) -> Lowered:
     return _scaled(op, mean=True)
 
 
+def _extremum(op: OpView, name: str) -> Lowered:
+    x, y, axes, _ = _operands(op)
+    if op.affine(x, "the input") != op.affine(y, "the output"):
+        op.refuse("input and output have different quantisation")
+    return Call(_kernel(name, x.dtype), _shapes(op, x, axes), inputs=(x.index,), outputs=(y.index,))
+
+
 def sum_(op: OpView, config: KernelConfig) -> Lowered:
     """SUM."""
     op.tflm_only(config)
@@ -87,17 +94,19 @@ def sum_(op: OpView, config: KernelConfig) -> Lowered:
 
 def reduce_max(op: OpView, config: KernelConfig) -> Lowered:
     """REDUCE_MAX of stored values; both tensors have the same quantisation."""
-    x, y, axes, _ = _operands(op)
-    if op.affine(x, "the input") != op.affine(y, "the output"):
-        op.refuse("input and output have different quantisation")
-    return Call(_kernel("reduce_max", x.dtype), _shapes(op, x, axes), inputs=(x.index,), outputs=(y.index,))
+    return _extremum(op, "reduce_max")
+
+
+def reduce_min(op: OpView, config: KernelConfig) -> Lowered:
+    """REDUCE_MIN of stored values; both tensors have the same quantisation."""
+    return _extremum(op, "reduce_min")
 
 
 def arg_max(op: OpView, config: KernelConfig) -> Lowered:
     """ARG_MAX along an axis; the output is int32."""
     op.counts((2,))
     x, y = op.input(0), op.output()
-    op.types(("int8", "int16"), x)
+    op.int8(x)
     op.types(("int32",), y)
     axes = op.integers(1, "the axis")
     if len(axes) != 1:

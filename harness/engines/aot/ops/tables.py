@@ -59,7 +59,8 @@ def _one_to_one(op: OpView) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def _int8_function(op: OpView) -> tuple[Affine, Affine]:
+def int8_function(op: OpView) -> tuple[Affine, Affine]:
+    """Quantisation of input and output of a function of one int8 tensor."""
     x, y = _one_to_one(op)
     op.int8(x, y)
     return op.affine(x, "the input"), op.affine(y, "the output")
@@ -69,13 +70,14 @@ def _clamp8(values: Values, low: int = -128) -> Values:
     return np.clip(values, low, 127)
 
 
-def _ratio(source: Affine, target: Affine, factor: float = 1.0) -> float:
-    """In single precision, as TFLite does."""
+def single_ratio(source: Affine, target: Affine, factor: float = 1.0) -> float:
+    """Of the scales, in single precision, as TFLite does."""
     with np.errstate(over="ignore"):
         return float(np.float32(np.float32(source.scale) * np.float32(factor)) / np.float32(target.scale))
 
 
-def _fixed(op: OpView, factor: float) -> tuple[int, int]:
+def checked_factor(op: OpView, factor: float) -> tuple[int, int]:
+    """Multiplier and shift of a factor that is not too large."""
     if not math.isfinite(factor) or factor >= 1 << 30:
         op.refuse("the output's scale is too small for that of the input")
     return fixed_point(factor)
@@ -83,32 +85,41 @@ def _fixed(op: OpView, factor: float) -> tuple[int, int]:
 
 def relu(op: OpView, config: KernelConfig) -> Call:
     """RELU: to the output's scale, and not below 0."""
-    source, target = _int8_function(op)
-    factor = _fixed(op, _ratio(source, target))
+    source, target = int8_function(op)
+    factor = checked_factor(op, single_ratio(source, target))
     values = target.zero + scale(stored_values(op.input(0)) - source.zero, *factor)
     return table_call(op, _clamp8(values, max(-128, target.zero)))
 
 
 def relu6(op: OpView, config: KernelConfig) -> Call:
     """RELU6: between the stored values of 0 and 6; both tensors have the input's quantisation."""
-    source, target = _int8_function(op)
+    source, target = int8_function(op)
     if source != target:
         op.refuse("input and output have different quantisation")
-    six = source.zero + round_half_away(min(float(np.float32(6.0) / np.float32(source.scale)), 1e9))
-    six = max(-128, min(six, 127))
-    return table_call(op, np.minimum(six, np.maximum(stored_values(op.input(0)), source.zero)))
+    most = max(-128, min(source.zero + round_half_away(min(six(source.scale), 1e9)), 127))
+    return table_call(op, np.minimum(most, np.maximum(stored_values(op.input(0)), source.zero)))
+
+
+def six(scale_: float) -> float:
+    """6 in steps of a scale, in single precision."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(6.0) / np.float32(scale_))
+
+
+def leaky_factors(op: OpView, source: Affine, target: Affine) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Multiplier and shift of LEAKY_RELU above and below 0."""
+    alpha = op.option("alpha")
+    if not math.isfinite(alpha):
+        op.refuse(f"option alpha is {alpha}")
+    same = checked_factor(op, single_ratio(source, target))
+    below = checked_factor(op, abs(single_ratio(source, target, alpha)))
+    return same, (below[0] if alpha >= 0 else -below[0], below[1])
 
 
 def leaky_relu(op: OpView, config: KernelConfig) -> Call:
     """LEAKY_RELU."""
-    source, target = _int8_function(op)
-    alpha = op.option("alpha")
-    if not math.isfinite(alpha):
-        op.refuse(f"option alpha is {alpha}")
-    same = _fixed(op, _ratio(source, target))
-    below = _fixed(op, abs(_ratio(source, target, alpha)))
-    below = (below[0] if alpha >= 0 else -below[0], below[1])
-
+    source, target = int8_function(op)
+    same, below = leaky_factors(op, source, target)
     values = stored_values(op.input(0)) - source.zero
     return table_call(op, _clamp8(target.zero + np.where(values >= 0, scale(values, *same), scale(values, *below))))
 
@@ -125,6 +136,26 @@ def _sigmoid(value: float) -> float:
     return float(np.float32(1.0) / (np.float32(1.0) + exponential))
 
 
+def abs_(op: OpView, config: KernelConfig) -> Call:
+    """ABS."""
+    source, target = int8_function(op)
+    values = abs(stored_values(op.input(0)) - source.zero)
+    if source.scale != target.scale:
+        values = scale(values, *checked_factor(op, single_ratio(source, target)))
+    return table_call(op, _clamp8(values + target.zero))
+
+
+def elu(op: OpView, config: KernelConfig) -> Call:
+    """ELU: exp(x) - 1 below 0."""
+    source, target = int8_function(op)
+    op.tflm_only(config)
+    return _float_function(op, source, target, _elu)
+
+
+def _elu(value: float) -> float:
+    return float(np.float32(math.exp(value)) - np.float32(1.0)) if value < 0 else value
+
+
 def _unit_output(op: OpView, target: Affine, scale_: float, zero: int) -> None:
     if target.scale != scale_ or target.zero != zero:
         op.refuse(f"the output has scale {target.scale} and zero point {target.zero}; it must be {scale_} and {zero}")
@@ -132,7 +163,7 @@ def _unit_output(op: OpView, target: Affine, scale_: float, zero: int) -> None:
 
 def _saturating(op: OpView, source: Affine, function: Callable[[Values], Values], ends: tuple[int, int]) -> Call:
     """A function of the input in Q4.27; inputs whose magnitude is beyond what that holds give one of the ends."""
-    multiplier, shift = _fixed(op, min(source.scale * (1 << (31 - INTEGER_BITS)), float(1 << 21)))
+    multiplier, shift = checked_factor(op, min(source.scale * (1 << (31 - INTEGER_BITS)), float(1 << 21)))
     if source.scale * (1 << (31 - INTEGER_BITS)) >= 1 << 31:
         op.refuse(f"the input has scale {source.scale}")
     multiplier, shift = fixed_point(source.scale * (1 << (31 - INTEGER_BITS)))
@@ -149,7 +180,7 @@ def logistic_(op: OpView, config: KernelConfig) -> Call:
     if op.input(0).dtype == op.output().dtype == "int16":
         op.counts((1,))
         return curve(op, "logistic")
-    source, target = _int8_function(op)
+    source, target = int8_function(op)
     _unit_output(op, target, 1 / 256, -128)
     if config.rounding == "litert-ref":
         return _float_function(op, source, target, _sigmoid)
@@ -163,7 +194,7 @@ def tanh_(op: OpView, config: KernelConfig) -> Call:
     if op.input(0).dtype == op.output().dtype == "int16":
         op.counts((1,))
         return curve(op, "tanh")
-    source, target = _int8_function(op)
+    source, target = int8_function(op)
     _unit_output(op, target, 1 / 128, 0)
     if config.rounding == "litert-ref":
         return _float_function(op, source, target, math.tanh)
@@ -181,10 +212,10 @@ def _saturate16(values: Values) -> Values:
 
 def hard_swish(op: OpView, config: KernelConfig) -> Call:
     """HARD_SWISH: x * min(max(x + 3, 0), 6) / 6, in 16-bit fixed point."""
-    source, target = _int8_function(op)
+    source, target = int8_function(op)
     finer = np.float32(source.scale) * np.float32(1 / 128)
-    out_multiplier, out_exponent = _fixed(op, float(finer / np.float32(target.scale)))
-    relu_multiplier, relu_exponent = _fixed(op, float(finer / np.float32(3.0 / 32768.0)))
+    out_multiplier, out_exponent = checked_factor(op, float(finer / np.float32(target.scale)))
+    relu_multiplier, relu_exponent = checked_factor(op, float(finer / np.float32(3.0 / 32768.0)))
     if out_exponent > 0:
         op.refuse("the output's scale is too small for that of the input")
     out_half, relu_half = _half(out_multiplier), _half(relu_multiplier)
