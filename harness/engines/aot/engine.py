@@ -22,8 +22,8 @@ from harness.engines.base import EngineOptions, GeneratedEngine, layer_facts, te
 from harness.engines.trees import SourceTree
 from harness.model.types import Model, Operator
 
-ENGINE_VERSION = "1.1"
-KERNELS_VERSION = "1.1"
+ENGINE_VERSION = "1.2"
+KERNELS_VERSION = "1.2"
 MAX_ARENA = 1 << 30
 MAX_OPERATORS = 2048
 MAX_OPERANDS = 16384
