@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from json.encoder import encode_basestring, encode_basestring_ascii
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -106,28 +107,36 @@ def _laid_out(value: Any, quote: Callable[[str], str]) -> str:
 
 
 def _lay_out(value: Any, quote: Callable[[str], str], line: str, put: Callable[[str], None]) -> None:
-    if type(value) is str:
+    kind = type(value)
+    if kind is str:
         put(quote(value))
-    elif type(value) is int:
+    elif kind is int:
         put(int.__repr__(value))
     elif value is None or value is True or value is False:
         put(_WORDS[value])
-    elif type(value) is dict and value and all(type(key) is str for key in value):
+    elif kind is dict and all(type(key) is str for key in value):
         inner = line + "  "
         opening = "{" + inner
-        for key, item in sorted(value.items()):
-            put(opening + quote(key) + ": ")
-            _lay_out(item, quote, inner, put)
+        for key in sorted(value):
+            item = value[key]
+            start = opening + quote(key) + ": "
+            if type(item) is str:
+                put(start + quote(item))
+            else:
+                put(start)
+                _lay_out(item, quote, inner, put)
             opening = "," + inner
-        put(line + "}")
-    elif type(value) in (list, tuple) and value:
+        put(line + "}" if value else "{}")
+    elif kind is list or kind is tuple:
         inner = line + "  "
         opening = "[" + inner
         for item in value:
             put(opening)
             _lay_out(item, quote, inner, put)
             opening = "," + inner
-        put(line + "]")
+        put(line + "]" if value else "[]")
+    elif kind is float and isfinite(value):
+        put(float.__repr__(value))
     else:
         text = json.dumps(
             value, sort_keys=True, indent=2, ensure_ascii=quote is encode_basestring_ascii, allow_nan=False
