@@ -245,7 +245,76 @@ def transports() -> str:
     return "\n\n".join([*parts, TRANSPORTS_TAIL.strip()]) + "\n"
 
 
-DOCUMENTS = {"errors.md": errors, "options.md": options, "boards.md": boards, "transports.md": transports}
+def virtual_faults() -> str:
+    """`docs/virtual-faults.md`: the catalogue of faults on purpose."""
+    from harness.virtual.faults import FAULTS, RUNS
+
+    rows = []
+    for spec in FAULTS.values():
+        at = f"{spec.unit}, `{spec.at:#x}`" if spec.at >= 2**16 else f"{spec.unit}, `{spec.at}`"
+        rows.append(
+            (
+                f"`{spec.name}`",
+                spec.text,
+                at if spec.unit else "-",
+                f"`{spec.seconds:g}`" if spec.seconds is not None else "-",
+                spec.runs,
+                " or ".join(f"`{end}`" if "." in end else end for end in spec.ends),
+                f"{spec.limit:g}",
+                spec.evidence + (" (cores with event counters)" if spec.pmu else ""),
+            )
+        )
+    headings = (
+        "fault",
+        "what happens",
+        "`at`, default",
+        "`seconds`",
+        "`runs`",
+        "a run ends with",
+        "within, s",
+        "evidence",
+    )
+    return "\n".join(
+        [
+            "# Faults on purpose",
+            "",
+            NOTE,
+            "",
+            "Emulated boards can be made to fail by name, to see what a bench, a suite or this harness makes of it:",
+            "",
+            "* in `bench.yaml`, for all emulated boards or those of one type:",
+            "  `faults: [{name: flash-error, runs: once, board: mps2_an386}]`",
+            '* for one test: `@pytest.mark.hil(..., faults=["frame-dropped@7", "flash-error/once"])`',
+            "* in Python, on a leased board: `lease.inject({'name': 'stall', 'at': 7, 'seconds': 0.5})`",
+            "",
+            "As text a fault is `NAME[@AT][+SECONDS][/RUNS]`. `at` says where it strikes, counted from 0 in the unit",
+            f"that the table states; `runs`, in which runs on the board: {', '.join(RUNS)}. Faults at the probe and",
+            "the target are carried out by the virtual J-Link, those of counters by the counter plugin, those of the wire",
+            "between transport and conversation, whatever the transport is. Real boards refuse them.",
+            "",
+            table(headings, rows),
+            "",
+            "The limit holds when every phase may take three seconds. `passes` means that the run survives it and that",
+            "an event in the bundle tells of it. Failures of bench, link and wire are tried again (`--retries`,",
+            "`--hil-retries`, setting `retries`; once by default), on a board brought back to a defined state; a run",
+            "that then succeeds is flaky: issue `run.flaky`, the evidence of each attempt in `attempts/` of the",
+            "bundle, a line in pytest's summary, `hil.flaky` in the JUnit report. `--hil-fail-on-flaky` makes it an error.",
+            "What the firmware does wrong, and what was measured, is never tried again.",
+            "",
+            "Faults of the firmware itself are built in with the setting `test-fault`. The whole catalogue is run by",
+            "`scripts/campaign faults`; its last table is [fault-campaign.md](fault-campaign.md).",
+            "",
+        ]
+    )
+
+
+DOCUMENTS = {
+    "virtual-faults.md": virtual_faults,
+    "errors.md": errors,
+    "options.md": options,
+    "boards.md": boards,
+    "transports.md": transports,
+}
 
 
 def main() -> int:

@@ -7,6 +7,7 @@
 #include "engine_config.h"
 #include "hal.h"
 #include "harness_build.h"
+#include "records.h"
 
 /* The linker script keeps it: the build record and the probe find the image's identity in the ELF. */
 __attribute__((used, section(".rodata.harness_build_id"))) const char harness_build_id[] = HARNESS_BUILD_ID;
@@ -21,6 +22,7 @@ int main(void) {
     (void)counters_self_test();
     hal_wires_init();
     hal_transport_init(&HARNESS_TRANSPORT);
+    records_boot();
     conversation_run(code);
     return 0;
 }

@@ -4,6 +4,10 @@
 
 #include "hal.h"
 
+#ifndef BOARD_RESET_CAUSE
+#define BOARD_RESET_CAUSE 0u
+#endif
+
 static frame_encoder_t encoder;
 static uint32_t session_nonce;
 static uint32_t next_sequence;
@@ -21,6 +25,13 @@ void records_open(uint32_t nonce) {
     next_sequence = 0u;
     memset(counts, 0, sizeof(counts));
     hal_transport_write(&delimiter, 1u);
+}
+
+void records_boot(void) {
+    records_open(0u);
+    record_begin(WIRE_BOOT, 0u);
+    record_u32(BOARD_RESET_CAUSE);
+    record_end();
 }
 
 void record_begin(wire_record_t type, uint8_t flags) {

@@ -9,6 +9,8 @@
 
 /* A session begins with the host's nonce; sequence and counts start at zero. */
 void records_open(uint32_t nonce);
+/* Say that the firmware has just booted, under the nonce 0. */
+void records_boot(void);
 
 /* One record at a time: begin, put fields, end. All integers little-endian. */
 void record_begin(wire_record_t type, uint8_t flags);

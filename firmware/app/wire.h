@@ -22,7 +22,8 @@ typedef enum wire_record {
     WIRE_ERROR = 0x0b,
     WIRE_FAULT = 0x0c,
     WIRE_END = 0x0d,
-    WIRE_RECORD_COUNT = 0x0e,
+    WIRE_BOOT = 0x0e,
+    WIRE_RECORD_COUNT = 0x0f,
 } wire_record_t;
 
 typedef enum wire_command {

@@ -4,6 +4,7 @@
  * board.h states
  *
  * - BOARD_CORTEX_M: the core is a Cortex-M (else the port brings its own implementation)
+ * - BOARD_RESET_CAUSE: what the chip says of its last reset, as one word; absent where it says nothing
  * - BOARD_HAS_CACHES: L1 caches need maintenance before a window
  * - BOARD_GATE_SET_ADDRESS, BOARD_GATE_CLEAR_ADDRESS, BOARD_GATE_MASK: a pin that shows measured windows
  *

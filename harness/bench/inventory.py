@@ -3,6 +3,8 @@
 version: 1
 virtual: on-demand          # or "off": no emulated boards beside those listed
 noise: {seed: 1, ...}       # optional: seeded noise on emulated boards; see harness.bench.noise
+faults:                     # optional: emulated boards fail on purpose; see docs/virtual-faults.md
+  - {name: flash-error, runs: once, board: mps2_an386}
 boards:
   - serial: 683012345       # serial number of the J-Link
     board: nrf52840dk       # board type
@@ -112,12 +114,23 @@ class BenchEntry(_Record):
     hub: BenchHub | None = None
 
 
+class BenchFault(_Record):
+    """A fault of the emulated boards, of one type or of all; see `harness.virtual.faults`."""
+
+    name: str
+    at: int | None = None
+    seconds: Annotated[float, Field(strict=False)] | None = None
+    runs: str | None = None
+    board: str | None = None
+
+
 class BenchFile(_Record):
     """The whole of bench.yaml."""
 
     version: Literal[1]
     virtual: Literal["on-demand", "off"] = "on-demand"
     noise: NoiseSettings | None = None
+    faults: list[BenchFault] = Field(default_factory=list)
     boards: list[BenchEntry] = Field(default_factory=list)
 
     @field_validator("virtual", mode="before")
@@ -229,6 +242,7 @@ def load_bench(path: Path | None = None, *, boards_path: Sequence[Path] = ()) ->
 
 
 def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocument) -> None:
+    _check_faults(file, types, document)
     seen: dict[int, int] = {}
     for index, entry in enumerate(file.boards):
         where = document.where(("boards", index))
@@ -263,8 +277,27 @@ def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocume
             )
 
 
+def _check_faults(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocument) -> None:
+    from harness.bench.virtual import Fault
+
+    for index, item in enumerate(file.faults):
+        where = document.where(("faults", index))
+        if item.board is not None and (item.board not in types or types[item.board].source != "emulated"):
+            raise BenchFileError(
+                f"{where}: {item.board!r} is not an emulated board type.",
+                why=did_you_mean(item.board, [name for name, board in types.items() if board.source == "emulated"]),
+                todo="Faults are injected into emulated boards only.",
+            )
+        try:
+            Fault.of(item.model_dump(exclude={"board"}))
+        except UsageError as error:
+            raise BenchFileError(
+                f"{where}: {error.what}", why=error.why, todo="docs/virtual-faults.md lists them."
+            ) from None
+
+
 def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -> Bench:
-    from harness.bench.virtual import RegisteredVirtualBoard, VirtualProvider
+    from harness.bench.virtual import Fault, RegisteredVirtualBoard, VirtualProvider
 
     root = path.parent if path is not None else Path()
     local = tuple(
@@ -280,6 +313,9 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
         for entry in file.boards
         if entry.probe == "jlink"
     )
+    faults: dict[str, list[Fault]] = {}
+    for item in file.faults:
+        faults.setdefault(item.board or "", []).append(Fault.of(item.model_dump(exclude={"board"})))
     registered = [
         RegisteredVirtualBoard(entry.serial, entry.board, entry.transport)
         for entry in file.boards
@@ -288,7 +324,8 @@ def _bench(file: BenchFile, types: Mapping[str, BoardType], path: Path | None) -
     emulated = any(board.source == "emulated" for board in types.values())
     providers: list[BoardProvider] = [LocalProvider(local, types)] if local else []
     if registered or (file.virtual == "on-demand" and emulated):
-        providers.append(VirtualProvider(types, registered, on_demand=file.virtual == "on-demand", noise=file.noise))
+        on_demand = file.virtual == "on-demand"
+        providers.append(VirtualProvider(types, registered, on_demand=on_demand, noise=file.noise, faults=faults))
     return Bench(tuple(providers), types, path, tuple(file.boards))
 
 

@@ -6,22 +6,24 @@ whatever way, leaves the board halted, the probe closed and the lock free.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from harness.bench.locks import SerialLock
 from harness.bench.noise import NoiseSource
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, HarnessError, WrongBoardError
+from harness.probe.base import Transport
 from harness.probe.jlink import JLinkProbe
 from harness.probe.library import JLinkLibrary
 from harness.probe.transports import PortPlace
 
 RELEASE_SECONDS = 2.0
+RECOVER_SECONDS = 30.0
 
 State = Literal["free", "busy", "unknown"]
 
@@ -145,17 +147,48 @@ class BoardHold(Protocol):
         ...
 
 
+class FaultInjection(Protocol):
+    """Makes an emulated board fail on purpose, for tests of the harness and of suites; see docs/virtual-faults.md."""
+
+    @property
+    def spoils(self) -> bool:
+        """Whether there are faults to strike."""
+        ...
+
+    def begin_run(self, deadline: Deadline) -> None:
+        """A run begins: what is to strike in it is made ready. The probe is closed."""
+        ...
+
+    def inject(self, faults: Iterable[Any]) -> None:
+        """Add faults, from the next run on."""
+        ...
+
+    def wire(self, transport: Transport) -> Transport:
+        """The transport of a boot, as faults leave it."""
+        ...
+
+    @property
+    def disk_room(self) -> int | None:
+        """Bytes of a bundle that the disk is to take; None for as many as it can."""
+        ...
+
+
 @dataclass
 class BoardLease:
-    """A board held by this process. `noise` is what a virtual bench adds to each boot's figures, None elsewhere."""
+    """A board held by this process.
+
+    Only virtual benches have the rest: `noise` is added to each boot's figures, `faults` strike on purpose.
+    """
 
     info: BoardInfo
     board_type: BoardType
     _hold: BoardHold
     _lock: SerialLock
     noise: NoiseSource | None = None
+    faults: FaultInjection | None = None
     _probe: JLinkProbe | None = field(default=None, init=False)
     _released: bool = field(default=False, init=False)
+    _doubtful: bool = field(default=False, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -221,6 +254,53 @@ class BoardLease:
         self._check()
         return self._hold.power_monitor(deadline)
 
+    def doubt(self) -> None:
+        """A run failed: the board may be in any state, so it is recovered before its next run."""
+        self._doubtful = True
+
+    def begin_run(self) -> None:
+        """A run begins: a board in an unknown state is recovered first.
+
+        A board that is to fail on purpose has its probe opened anew, since the link may be spoiled.
+
+        Raises:
+            BenchError: the board cannot be recovered.
+        """
+        self._check()
+        if self._doubtful:
+            self.recover()
+        if self.faults is not None and self.faults.spoils:
+            self._close_probe()
+            self.faults.begin_run(Deadline(RECOVER_SECONDS, "the board to start", f"board {self.serial}"))
+
+    def inject(self, *faults: object) -> None:
+        """Have an emulated board fail on purpose from its next run on.
+
+        Raises:
+            BenchError: the board is no emulated one.
+            UsageError: no such fault, or impossible parameters.
+        """
+        self._check()
+        if not faults:
+            return
+        if self.faults is None:
+            raise BenchError(
+                f"Board {self.serial} cannot be made to fail on purpose.",
+                why="Faults are injected into emulated boards only.",
+                todo="Run this on an emulated board.",
+            )
+        self.faults.inject(faults)
+
+    def wire(self, transport: Transport) -> Transport:
+        """The transport of a boot, as faults on purpose leave it; without any, as it is."""
+        spoilt = self.faults is not None and self.faults.spoils
+        return self.faults.wire(transport) if self.faults is not None and spoilt else transport
+
+    @property
+    def disk_room(self) -> int | None:
+        """Bytes of a bundle that the disk is to take; None, as everywhere but in tests, for as many as it can."""
+        return self.faults.disk_room if self.faults is not None else None
+
     def recover(self, deadline: Deadline | None = None) -> None:
         """Bring the board back to a defined state; an open probe is closed first.
 
@@ -229,7 +309,8 @@ class BoardLease:
         """
         self._check()
         self._close_probe()
-        self._hold.recover(deadline or Deadline(30.0, "the board to recover", f"board {self.serial}"))
+        self._hold.recover(deadline or Deadline(RECOVER_SECONDS, "the board to recover", f"board {self.serial}"))
+        self._doubtful = False
 
     def detach_probe(self) -> None:
         """Close the probe and leave the core running, so that no debugger draws current or halts anything."""

@@ -14,8 +14,9 @@ A board's emulator lives no longer than the process that leased it, and its seri
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from harness.bench.locks import SerialLock, holder_text
 from harness.bench.noise import NoiseSettings, NoiseSource
@@ -24,16 +25,27 @@ from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
 from harness.core.errors import BoardBusyError, HarnessError, NoBoardError
+from harness.probe.base import Transport
 from harness.probe.library import JLinkLibrary
 from harness.probe.transports import PortPlace
 from harness.virtual.checks import emulator_checks
+from harness.virtual.faults import Fault
+from harness.virtual.injection import Injection
 from harness.virtual.launcher import EVENTS, LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
 from harness.virtual.ppk2_process import VirtualPpk2
 from harness.virtual.registry import registered
 from harness.virtual.usb import cdc_serial
 
-__all__ = ["RegisteredVirtualBoard", "VirtualHold", "VirtualProvider", "emulator_checks", "first_serial", "registered"]
+__all__ = [
+    "Fault",
+    "RegisteredVirtualBoard",
+    "VirtualHold",
+    "VirtualProvider",
+    "emulator_checks",
+    "first_serial",
+    "registered",
+]
 
 SERIAL_BASE = 680_000_000
 BLOCK = 1000
@@ -57,17 +69,48 @@ class RegisteredVirtualBoard:
 class VirtualHold:
     """A leased emulated board."""
 
-    def __init__(self, board: BoardType, serial: int, options: LaunchOptions, deadline: Deadline) -> None:
+    def __init__(
+        self, board: BoardType, serial: int, options: LaunchOptions, deadline: Deadline, injection: Injection
+    ) -> None:
         self.library = JLinkLibrary(jlink_library(), isolated=True)
         self._type = board
         self._serial = serial
         self._options = options
+        self._injection = injection
         self.emulator = VirtualBoard.start(board, serial, deadline, options)
         self._monitor: VirtualPpk2 | None = None
 
     def why_lost(self) -> HarnessError | None:
         """Why the emulator ended, or None while it runs."""
         return self.emulator.failure()
+
+    @property
+    def spoils(self) -> bool:
+        """Whether there are faults to strike."""
+        return bool(self._injection.faults)
+
+    def begin_run(self, deadline: Deadline) -> None:
+        """Count a run, and see to the faults that are to strike in it."""
+        injection = self._injection
+        injection.next_run()
+        if injection.plugin_options != self._options.plugin_options:
+            self._options = replace(self._options, plugin_options=injection.plugin_options)
+            self.recover(deadline)
+        self.emulator.plan_faults(injection.entries)
+        injection.grab(self.emulator.probe_lock)
+
+    def inject(self, faults: Iterable[Any]) -> None:
+        """Have the board fail on purpose, from its next run on."""
+        self._injection = self._injection.with_more(faults)
+
+    def wire(self, transport: Transport) -> Transport:
+        """The transport as the present run's faults leave it."""
+        return self._injection.wire(transport)
+
+    @property
+    def disk_room(self) -> int | None:
+        """Bytes of a bundle that the disk is to take, None for as many as it can."""
+        return self._injection.disk_room
 
     def recover(self, deadline: Deadline) -> None:
         """Start a new emulator under the same serial: a power cycle."""
@@ -107,6 +150,7 @@ class VirtualHold:
     def end(self) -> None:
         """End the emulator and what stands before it."""
         try:
+            self._injection.let_go()
             self._end_monitor()
         finally:
             self.emulator.stop()
@@ -121,6 +165,7 @@ class VirtualProvider:
         on_demand: whether emulated types without a registered board are started when asked for.
         options: how emulators are started.
         noise: noise on what the boards measure, for testing.
+        faults: by board type, or by "" for all of them, what boards do wrong on purpose.
     """
 
     name = "virtual"
@@ -133,12 +178,15 @@ class VirtualProvider:
         on_demand: bool = True,
         options: LaunchOptions | None = None,
         noise: NoiseSettings | None = None,
+        faults: Mapping[str, Sequence[Fault]] | None = None,
     ) -> None:
         self._types = types
         self._registered = tuple(registered)
         self._on_demand = on_demand
         self._options = options or LaunchOptions()
         self._noise = noise
+        planned = faults or {}
+        self._injections = {name: Injection((*planned.get("", ()), *planned.get(name, ()))) for name in types}
 
     def boards(self) -> tuple[BoardInfo, ...]:
         """Registered boards, then one entry an emulated type that can be started on demand."""
@@ -169,9 +217,10 @@ class VirtualProvider:
             board_type = self._types[info.board_type]
             known = tuple(sorted({board.jlink.device for board in self._types.values()}))
             options = replace(self._options, known_devices=known)
-            hold = VirtualHold(board_type, info.serial, options, deadline)
+            injection = self._injections[info.board_type]
+            hold = VirtualHold(board_type, info.serial, options, deadline, injection)
             source = NoiseSource(self._noise) if self._noise is not None else None
-            return BoardLease(info, board_type, hold, lock, source)
+            return BoardLease(info, board_type, hold, lock, source, hold)
         except BaseException:
             lock.release()
             raise

@@ -155,6 +155,13 @@ class FaultMessage:
 
 
 @dataclass(frozen=True)
+class BootMessage:
+    """The firmware has just booted; `cause` is the chip's word on its last reset, 0 where it has none."""
+
+    cause: int
+
+
+@dataclass(frozen=True)
 class EndMessage:
     """How many records of each kind the session sent before this one."""
 
@@ -174,6 +181,7 @@ Message = (
     | ErrorMessage
     | FaultMessage
     | EndMessage
+    | BootMessage
 )
 
 FAULT_REGISTERS = (
@@ -326,4 +334,5 @@ _PARSERS: Mapping[Record, Callable[[_Reader, Frame], Message]] = {
     Record.ERROR: lambda r, _: ErrorMessage(r.u16(), r.u32(), r.text()),
     Record.FAULT: _fault,
     Record.END: lambda r, _: EndMessage({r.u8(): r.u32() for _ in range(r.u8())}),
+    Record.BOOT: lambda r, _: BootMessage(r.u32()),
 }

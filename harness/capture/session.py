@@ -9,10 +9,11 @@ from typing import Protocol, TypeVar
 
 from harness.capture.commands import CommandWriter
 from harness.capture.frames import Damaged, Frame, FrameDecoder, SequenceGuard
-from harness.capture.messages import ErrorMessage, FaultMessage, HelloMessage, LogMessage, Message, parse
+from harness.capture.messages import BootMessage, ErrorMessage, FaultMessage, HelloMessage, LogMessage, Message, parse
+from harness.capture.reports import firmware_error, report_error
 from harness.capture.wire import Record
 from harness.core.deadline import Deadline
-from harness.core.errors import FirmwareError, HardFaultError, HarnessError, ProtocolError
+from harness.core.errors import HarnessError, ProtocolError
 
 WATCH_SECONDS = 0.05
 """After this long a silence the target itself is looked at."""
@@ -21,6 +22,8 @@ GARBAGE_LIMIT = 256 * 1024
 """Bytes that are no frame before the hello: more than any buffer of an earlier boot holds."""
 FAULT_GRACE_SECONDS = 0.2
 EARLY_FAULT_SECONDS = 0.5
+STALL_SECONDS = 0.25
+"""A silence in the middle of a frame that is worth an event; the firmware never pauses there."""
 _NAP_SECONDS = (0.0002, 0.002)
 _COMMAND_BIT = 0x80
 
@@ -80,8 +83,10 @@ class Session:
         self._early_fault: FaultMessage | None = None
         self._early_fault_at = 0.0
         self._stale = 0
+        self._boots = 0
         self._garbage = 0
         self._echoes = 0
+        self._heard_at = 0.0
 
     def deadline(self, seconds: float, awaiting: str) -> Deadline:
         """A deadline that names this session's board."""
@@ -193,6 +198,8 @@ class Session:
                 self._echoes += 1
             elif item.nonce == self.commands.nonce and item.type == Record.HELLO and item.sequence == 0:
                 return item
+            elif item.type == Record.BOOT and item.nonce == 0:
+                self._boots += 1
             elif item.type == Record.FAULT and item.nonce == 0:
                 message = parse(item)
                 assert isinstance(message, FaultMessage)
@@ -205,6 +212,8 @@ class Session:
         self._greeted = True
         if self._garbage:
             self.events.append(f"{self._garbage} bytes before the hello were no frames and were passed over")
+        if self._boots > 1:
+            self.events.append(f"the firmware booted {self._boots} times before it answered")
         if self._stale:
             self.events.append(f"{self._stale} frames of an earlier session were passed over")
         self._guard.check(frame)
@@ -219,7 +228,7 @@ class Session:
 
     def _silence(self, deadline: Deadline) -> HarnessError:
         if self._early_fault is not None:
-            return fault_error(self._early_fault, self._where)
+            return report_error(self._early_fault, self._where, self.last_heard)
         garbage = self._garbage + self._decoder.pending
         return self._garbage_error() if garbage else deadline.error(self.last_heard)
 
@@ -241,10 +250,10 @@ class Session:
                 raise self._guard.damaged(item)
             self._guard.check(item)
         except ProtocolError:
-            fault = self._coming_fault(item)
-            if fault is None:
+            report = self._coming_report(item)
+            if report is None:
                 raise
-            raise fault_error(fault, self._where) from None
+            raise report_error(report, self._where, self.last_heard) from None
         self.counts[item.type] += 1
         return self._dispatch(parse(item))
 
@@ -252,53 +261,47 @@ class Session:
         if isinstance(message, LogMessage):
             self.log.append(message.text)
             return None
-        if isinstance(message, FaultMessage):
-            raise fault_error(message, self._where)
+        if isinstance(message, FaultMessage | BootMessage):
+            raise report_error(message, self._where, self.last_heard)
         if isinstance(message, ErrorMessage):
-            raise self._firmware_error(message)
+            raise firmware_error(message, self._where)
         return message
 
-    def _firmware_error(self, message: ErrorMessage) -> HarnessError:
-        context = {"error": message.name, "code": message.code, "detail": message.detail}
-        if message.name in _DAMAGED_COMMAND:
-            return ProtocolError(
-                f"A command did not reach the firmware as it was sent: {message.text}.",
-                why=f"The firmware on {self._where} reports {message.name}, detail {message.detail}.",
-                todo="Capture again; if it recurs, check the probe and its speed.",
-                context={"kind": "command", **context},
-            )
-        return FirmwareError(
-            f"The firmware reports {message.name}: {message.text}.",
-            why=f"On {self._where}; detail {message.detail} ({message.detail:#x}).",
-            todo=_FIRMWARE_TODO.get(message.name, "Look at the target log."),
-            context=context,
-        )
-
-    def _coming_fault(self, item: Frame | Damaged) -> FaultMessage | None:
-        """A fault in the middle of a frame damages that frame: look whether its report follows."""
+    def _coming_report(self, item: Frame | Damaged) -> FaultMessage | BootMessage | None:
+        """A fault or a reset in the middle of a frame damages that frame: look whether its report follows."""
         deadline = Deadline(FAULT_GRACE_SECONDS, "a fault report")
         pending: list[Frame | Damaged] = [item]
         while True:
             pending.extend(self._items)
             self._items.clear()
             for candidate in pending:
-                if self._is_fault(candidate):
+                if self._is_report(candidate):
                     assert isinstance(candidate, Frame)
                     message = parse(candidate)
-                    return message if isinstance(message, FaultMessage) else None
+                    return message if isinstance(message, FaultMessage | BootMessage) else None
             pending.clear()
             if deadline.expired or not self._read():
                 if deadline.expired:
                     return None
                 time.sleep(_NAP_SECONDS[1])
 
-    def _is_fault(self, item: Frame | Damaged) -> bool:
-        return isinstance(item, Frame) and item.type == Record.FAULT and item.nonce in (0, self.commands.nonce)
+    def _is_report(self, item: Frame | Damaged) -> bool:
+        if not isinstance(item, Frame):
+            return False
+        return (item.type == Record.FAULT and item.nonce in (0, self.commands.nonce)) or (
+            item.type == Record.BOOT and item.nonce == 0
+        )
 
     def _read(self) -> bool:
         data = self._transport.read()
         if not data:
             return False
+        now = time.monotonic()
+        if self._decoder.pending and now - self._heard_at > STALL_SECONDS:
+            self.events.append(
+                f"stalled for {now - self._heard_at:.2f} s in the middle of a frame, after {self._guard.last}"
+            )
+        self._heard_at = now
         self.raw += data
         self._tap(data)
         self._items.extend(self._decoder.feed(data))
@@ -329,34 +332,8 @@ class Session:
         except HarnessError:
             while self._read():
                 pass
-            if not any(self._is_fault(item) for item in self._items):
+            if not any(self._is_report(item) for item in self._items):
                 raise
-
-
-_DAMAGED_COMMAND = frozenset({"bad_frame", "sequence", "stale_nonce"})
-_FIRMWARE_TODO = {
-    "counter_self_test": "Check the counter unit: trace enabled, debugger attached, emulator plugin loaded.",
-    "sample_memory": "Measure fewer counters at once, or raise the port's sample memory.",
-    "lifecycle": "Build with lifecycle carry to run more than one inference per boot.",
-    "engine_init": "Look up the engine's code; most often the arena is too small.",
-    "engine_invoke": "Look up the engine's code.",
-    "engine_events": "Report each operator of the engine's table once, in order, around what it does.",
-    "engine_arena": "Mend the engine, or give it a larger arena-size.",
-}
-
-
-def fault_error(fault: FaultMessage, where: str) -> HardFaultError:
-    """The error of a fault that the firmware reported."""
-    registers = fault.registers
-    names = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}
-    exception = names.get(registers["exception"], f"exception {registers['exception']}")
-    shown = ", ".join(f"{name} {registers[name]:#010x}" for name in ("pc", "lr", "cfsr", "hfsr", "mmfar", "bfar"))
-    return HardFaultError(
-        f"The core took a {exception} on {where}.",
-        why=shown + ".",
-        todo="Look up pc and lr in the image's ELF; the registers and the stack are in the error's context.",
-        context={"registers": dict(registers), "stack": list(fault.stack)},
-    )
 
 
 def unexpected(message: Message, wanted: str) -> ProtocolError:

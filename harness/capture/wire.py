@@ -29,6 +29,7 @@ class Record(IntEnum):
     ERROR = 0x0B
     FAULT = 0x0C
     END = 0x0D
+    BOOT = 0x0E
 
 
 class Command(IntEnum):

@@ -36,6 +36,9 @@ def run(
         str | None, typer.Option("--power", help="Power monitor: its name, any, or none (default: the plan's).")
     ] = None,
     deadline: Annotated[list[str] | None, typer.Option("--deadline", help="PHASE=SECONDS, repeatable.")] = None,
+    retries: Annotated[
+        int, typer.Option("--retries", min=0, max=10, help="Try again after failures of bench, link or wire.")
+    ] = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Verify and find a board; touch nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log phases with times.")] = False,
@@ -66,6 +69,7 @@ def run(
             inspect=inspect,
             power=power,
             deadlines=limits,
+            retries=retries,
             log=PhaseLog(verbose),
             **tensor_arguments(inputs, input_seed, reference, expect, tolerance),
         )

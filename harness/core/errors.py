@@ -176,9 +176,21 @@ class HardFaultError(TargetError):
 
 
 class LockupError(TargetError):
-    """The core locked up or the emulator that stands in for it ended."""
+    """The core locked up: it faulted inside its fault handler."""
 
     code = "target.lockup"
+
+
+class RestartedError(TargetError):
+    """The board began to boot anew in the middle of a capture: a watchdog, a brown-out, a reset by somebody else."""
+
+    code = "target.restarted"
+
+
+class EmulatorError(TargetError):
+    """The emulator that stands in for a board ended or does not answer."""
+
+    code = "target.emulator"
 
 
 class FirmwareError(TargetError):

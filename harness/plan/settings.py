@@ -99,6 +99,7 @@ _TABLE = (
     _host("out", checks.path, "directory for results"),
     _host("boards-path", checks.words(r"[^\0]+", "directories"), "further directories with board types"),
     _host("runtimes-path", checks.words(r"[^\0]+", "directories"), "further directories with runtimes"),
+    _host("retries", checks.integer(0, 10), "how often to try again after a failure of bench, link or wire"),
     _host("deadlines", checks.deadlines, "seconds by phase"),
 )
 

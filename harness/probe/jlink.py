@@ -7,6 +7,7 @@ this code and stays `unverified`: `harness doctor --probe SERIAL` runs every cal
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -19,6 +20,7 @@ from harness.core.errors import (
     HardFaultError,
     HarnessError,
     ProbeError,
+    RestartedError,
     TargetError,
     WrongBoardError,
 )
@@ -46,6 +48,10 @@ POLL_SECONDS = 0.002
 HALT_SECONDS = 5.0
 LOCKUP_SECONDS = 0.1
 RTT_ID_BYTES = 16
+RTT_HEAD_BYTES = 48
+MOST_CHANNELS = 16
+REBOOT_SECONDS = 0.3
+"""How long firmware that boots anew may take to write its RTT control block."""
 PIECE_BYTES = 64 * 1024
 
 
@@ -316,13 +322,38 @@ class JLinkProbe(JLinkSession):
             self._jl.swo_enable(cpu_hz, swo_hz, ports)
         return SwoCapture(self._dll, self._failed)
 
+    def _written_anew(self, address: int) -> bool:
+        """Whether a control block that was not valid becomes so again."""
+        end = time.monotonic() + REBOOT_SECONDS
+        while time.monotonic() < end:
+            with suppress(HarnessError):
+                if _block_is_valid(self.read_memory(address, RTT_HEAD_BYTES)):
+                    return True
+            time.sleep(POLL_SECONDS)
+        return False
+
     def _rtt_failed(self, action: str) -> HarnessError:
-        return self._lost() or TargetError(
+        lost = self._lost()
+        if lost is None and self._transport is not None and self._written_anew(self._transport.address):
+            return RestartedError(
+                f"Board {self.serial} began to boot anew in the middle of the capture.",
+                why="The control block of RTT was destroyed and written anew: a supply that broke down, or a reset.",
+                todo="Check the supply and who else reaches the board; then run again.",
+                context={"serial": self.serial},
+            )
+        return lost or TargetError(
             f"RTT of board {self.serial} failed while {action}.",
             why="The control block in the target's memory is not valid; the firmware may have overwritten it.",
             todo="Check the firmware for writes outside its buffers; the map file says what lies beside the block.",
             context={"serial": self.serial},
         )
+
+
+def _block_is_valid(block: bytes) -> bool:
+    """Whether the first bytes of an RTT control block, with its first up-channel, can be one."""
+    name, up, down, _, _, size, write, read = struct.unpack_from("<16s7I", block)
+    known = name.rstrip(b"\0") == b"SEGGER RTT" and 0 < up <= MOST_CHANNELS and down <= MOST_CHANNELS
+    return bool(known and write < size and read < size)
 
 
 def _pieces(segments: Iterable[Segment]) -> Iterator[tuple[int, bytes]]:

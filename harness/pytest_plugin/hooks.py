@@ -97,6 +97,10 @@ def pytest_runtest_makereport(
             if name in record:
                 item.user_properties.append((f"hil.{name}", record[name]))
         item.user_properties += [("hil.bundle", bundle["path"]) for bundle in record["bundles"]]
+        for attempt in record.get("flaky", ()):
+            item.user_properties.append(
+                ("hil.flaky", f"attempt {attempt['number']}: {attempt['code']}: {attempt['what']}")
+            )
         item.user_properties += [tuple(pair) for verdict in record["verdicts"] for pair in verdict["properties"]]
         report.user_properties = list(item.user_properties)
         report.hil = {  # type: ignore[attr-defined]

@@ -13,12 +13,12 @@ import pytest
 
 SIGNATURE = (
     "hil(model=PATH, boards=[TYPE, ...], requires={FACT: VALUE}, config=PATH, inspect=N, baseline={SETTING: VALUE}, "
-    "inputs=FILES, input_seed=N, expected=FILES, expect=WORD, tolerance=T, **settings)"
+    "inputs=FILES, input_seed=N, expected=FILES, expect=WORD, tolerance=T, faults=[FAULT, ...], **settings)"
 )
 MARKER_LINE = f"{SIGNATURE}: measure a model on each board named, or on every board that meets `requires`"
 _OWN = (
     *("model", "boards", "requires", "inspect", "baseline"),
-    *("inputs", "input_seed", "expected", "expect", "tolerance"),
+    *("inputs", "input_seed", "expected", "expect", "tolerance", "faults"),
 )
 
 
@@ -29,7 +29,7 @@ class HilMark:
     `settings` are settings of a plan by their Python names; `baseline` are settings that differ in the build to compare
     with, when no baseline is given on the command line. Paths in them are relative to `directory`, the test file's.
     `inputs` and `expected` are files by tensor name or in the model's order (None: not given); `expect` and `tolerance`
-    are those of `harness.run`.
+    are those of `harness.run`. `faults` strike the (emulated) board on purpose.
     """
 
     model: Path | None
@@ -44,6 +44,7 @@ class HilMark:
     expect: str = "reference"
     tolerance: float = 0.0
     directory: Path = Path()
+    faults: tuple[Any, ...] = ()
 
     def plan_settings(self, *, for_baseline: bool = False) -> dict[str, Any]:
         """Settings to freeze, for the test's own run or for its baseline."""
@@ -88,6 +89,7 @@ def read_mark(node: pytest.Item | pytest.Collector, path: Path) -> HilMark | Non
         requires=dict(merged.get("requires", {})),
         inspect=merged.get("inspect", 1),
         baseline=dict(merged.get("baseline", {})),
+        faults=tuple(merged.get("faults", ())),
         settings={
             key: str(_find(path, value)) if key == "config" else value
             for key, value in merged.items()
@@ -137,6 +139,9 @@ _ALLOWED: Mapping[str, Callable[[Any], bool]] = {
     "expected": _are_files,
     "expect": lambda value: isinstance(value, str),
     "tolerance": lambda value: _is_number(value, int | float) and value >= 0,
+    "faults": lambda value: (
+        isinstance(value, list | tuple) and all(isinstance(fault, str | Mapping) for fault in value)
+    ),
 }
 
 

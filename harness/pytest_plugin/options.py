@@ -52,6 +52,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("out", "text", "directory for bundles (default: hil-results)", "DIR"),
     Option("transport", "text", "what carries bytes off the boards, whatever the tests' settings say", "NAME"),
     Option("deadline", "list", "set the deadline of one phase (repeatable)", "PHASE=SECONDS"),
+    Option(
+        "retries", "text", "how often a run is tried again after a failure of bench, link or wire (default: 1)", "N"
+    ),
+    Option("fail_on_flaky", "flag", "a run that needed more than one attempt is an error"),
     Option("strict", "flag", "a test without a matching board is an error, not a skip"),
     Option("keep", "flag", "keep build directories beside the bundles"),
     Option("json", "text", "write a summary of all runs and verdicts", "FILE"),

@@ -35,6 +35,14 @@ class BlockedError(HarnessError):
     fault_class = "bench"
 
 
+class FlakyRunError(HarnessError):
+    """A run needed more than one attempt, and `--hil-fail-on-flaky` was given."""
+
+    code = "bench.flaky"
+    exit_code = 6
+    fault_class = "bench"
+
+
 def record_of(item: pytest.Item) -> dict[str, Any]:
     """The record of a test, made on first use."""
     return item.stash.setdefault(RECORD, {"bundles": [], "verdicts": []})

@@ -15,7 +15,15 @@ from harness.core.errors import HarnessError, HostError
 from harness.core.signals import TERMINATED, unwound_by_sigterm
 from harness.pytest_plugin.hooks import mark_of
 from harness.pytest_plugin.options import get_option
-from harness.pytest_plugin.outcome import ASKED, BROKEN, STARTED, BlockedError, breaks_board, record_of
+from harness.pytest_plugin.outcome import (
+    ASKED,
+    BROKEN,
+    STARTED,
+    BlockedError,
+    FlakyRunError,
+    breaks_board,
+    record_of,
+)
 from harness.pytest_plugin.selection import Choice, bench_of, serial_for
 from harness.pytest_plugin.verdicts import JudgedPair
 from harness.runner.deadlines import Deadlines
@@ -151,6 +159,8 @@ def leased_board(request: pytest.FixtureRequest, image: Build) -> Iterator[Board
         record["serial"] = str(lease.info.serial)
         record["source"] = lease.board_type.source
         with lease:
+            with faults(request):
+                lease.inject(*mark_of(item).faults)
             yield lease
 
 
@@ -164,6 +174,7 @@ def flashed(request: pytest.FixtureRequest, lease: BoardLease, image: Build) -> 
     from harness.runner.board import flash_board
 
     with faults(request):
+        lease.begin_run()
         return flash_board(lease, image, _deadlines(request.config))
 
 
@@ -243,9 +254,46 @@ def _run(
             tolerance=mark.tolerance,
             power=get_option(request.config, "power"),
             deadlines=_deadlines(request.config),
+            retries=retries_of(request.config),
         )
-    record_of(item)["bundles"].append({"role": role, "path": str(outcome.bundle)})
+    record = record_of(item)
+    record["bundles"].append({"role": role, "path": str(outcome.bundle)})
+    _note_flaky(request, record, outcome)
     return outcome
+
+
+def retries_of(config: pytest.Config) -> int:
+    """How often a run is tried again.
+
+    Raises:
+        pytest.UsageError: the option is no such number.
+    """
+    from harness.runner.attempts import MOST_RETRIES, RETRIES
+
+    text = get_option(config, "retries")
+    if text is None:
+        return RETRIES
+    if not text.isdigit() or int(text) > MOST_RETRIES:
+        raise pytest.UsageError(f"--hil-retries {text!r} is not a whole number from 0 to {MOST_RETRIES}.")
+    return int(text)
+
+
+def _note_flaky(request: pytest.FixtureRequest, record: dict[str, Any], outcome: RunOutcome) -> None:
+    """Keep what failed before a run succeeded; an error of its own where that was asked for."""
+    if not outcome.flaky:
+        return
+    bundle = str(outcome.bundle)
+    record.setdefault("flaky", []).extend(
+        {**attempt.to_dict(), "bundle": bundle} for attempt in outcome.failed_attempts
+    )
+    if get_option(request.config, "fail_on_flaky"):
+        first = outcome.failed_attempts[0]
+        raise FlakyRunError(
+            f"The run succeeded only at attempt {len(outcome.failed_attempts) + 1}.",
+            why=f"Attempt {first.number}: {first.error.what} [{first.error.code}]",
+            todo="The bundle has the evidence of each attempt; leave out --hil-fail-on-flaky to let such runs count.",
+            context={"bundle": bundle},
+        )
 
 
 def baseline_bundle(

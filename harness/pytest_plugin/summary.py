@@ -28,11 +28,13 @@ ENERGY_COLUMN = HEADINGS.index("energy/inference")
 
 
 def counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """How many tests ended in each class; every class is present."""
+    """How many tests ended in each class, every class present; and how many, in whatever class, were flaky."""
     seen = Counter(record["class"] for record in records)
-    return {"passed": seen["passed"], "skipped": seen["skipped"], "failed": seen["failed"]} | {
-        name: seen[name] for name in COUNTED
-    }
+    return (
+        {"passed": seen["passed"], "skipped": seen["skipped"], "failed": seen["failed"]}
+        | {name: seen[name] for name in COUNTED}
+        | {"flaky": sum(bool(record.get("flaky")) for record in records)}
+    )
 
 
 def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, Any]]) -> None:
@@ -54,6 +56,14 @@ def write_table(terminal: pytest.TerminalReporter, records: Sequence[dict[str, A
         if name not in ("usage", "inconclusive") or tally[name]
     )
     terminal.write_line(f"{len(records)} tests on boards: {text}")
+    if tally["flaky"]:
+        terminal.write_line(
+            f"{tally['flaky']} flaky: their runs succeeded only when they were tried again", yellow=True
+        )
+    for record in records:
+        for attempt in record.get("flaky", ()):
+            where = f"{record['test']}: attempt {attempt['number']} failed"
+            terminal.write_line(f"  {where}: {attempt['what']} [{attempt['code']}]; evidence in {attempt['bundle']}")
 
 
 def _row(record: dict[str, Any]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -63,6 +63,7 @@ def assemble(
     bench: Mapping[str, Any] | None = None,
     zero_inputs: bool = True,
     extra_files: Mapping[str, bytes] | None = None,
+    attempts: Sequence[Mapping[str, Any]] = (),
     run_id: str = "",
     timestamp: str = "",
 ) -> Assembled:
@@ -78,6 +79,7 @@ def assemble(
         bench: serial, probe and transport facts of the lease, for the record.
         zero_inputs: whether the measured inferences ran on zero bytes.
         extra_files: further artifacts by path in the bundle.
+        attempts: attempts that failed before, as the bundle lists them.
         run_id: made up when empty.
         timestamp: ISO 8601; now when empty.
     """
@@ -90,6 +92,7 @@ def assemble(
         outputs_check=outputs_check,
         power=power,
         extra_files=extra_files,
+        attempts=attempts,
         run_id=run_id,
         timestamp=timestamp,
         plan=plan,
@@ -111,6 +114,7 @@ def assemble_context(
     outputs_check: OutputsCheck | None = None,
     power: PowerEvidence | None = None,
     extra_files: Mapping[str, bytes] | None = None,
+    attempts: Sequence[Mapping[str, Any]] = (),
     run_id: str = "",
     timestamp: str = "",
     plan: Any = None,
@@ -125,6 +129,7 @@ def assemble_context(
         context,
         outputs=outputs_check,
         power=power,
+        attempts=attempts,
         run_id=run_id,
         timestamp=timestamp,
         keep_iterations=keep_iterations,
@@ -188,6 +193,7 @@ def assemble_failed(
     phases: Mapping[str, float] | None = None,
     events: tuple[str, ...] = (),
     extra_files: Mapping[str, bytes] | None = None,
+    attempts: Sequence[Mapping[str, Any]] = (),
     run_id: str = "",
     timestamp: str = "",
 ) -> BundleContent:
@@ -201,6 +207,7 @@ def assemble_failed(
         phases: seconds by phase, the one that failed included.
         events: stalls and reopenings with their times.
         extra_files: further artifacts by path in the bundle.
+        attempts: attempts that failed before, as the bundle lists them.
         run_id: made up when empty.
         timestamp: ISO 8601; now when empty.
     """
@@ -227,6 +234,7 @@ def assemble_failed(
         "error": told,
         "phases": dict(phases or {}),
         "events": list(events),
+        "failed_attempts": [dict(attempt) for attempt in attempts],
         "bench": thaw(context.bench) if context is not None else {},
         "identity": thaw(context.identity) if context is not None else {},
     }

@@ -5,6 +5,8 @@ A reader never sees half a bundle, and a crash at any moment leaves nothing that
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,10 +101,30 @@ class BundleContent:
         return ResultManifest.from_dict(sealed(manifest.to_dict()))
 
 
-def publish(final_dir: str | Path, content: BundleContent) -> Path:
+class _Disk:
+    """A disk that is full after so many bytes: what fits is written, as a real one does."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def write(self, path: Path, data: bytes) -> None:
+        fits = data[: self._room]
+        write_synced(path, fits)
+        self._room -= len(fits)
+        if len(fits) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def publish(final_dir: str | Path, content: BundleContent, *, room: int | None = None) -> Path:
     """Publish a bundle at `final_dir` in one step and return its path.
 
+    Args:
+        final_dir: where; nothing may be there.
+        content: what.
+        room: for tests, how many bytes the disk takes before it is full; None for as many as it has.
+
     Raises:
+        OSError: the disk is full, or refuses; nothing is left at `final_dir`.
         UsageError: something exists at `final_dir` already; it is left as it was.
         EvidenceError: the content cannot be a bundle (an escaping path, two files of one name).
     """
@@ -112,18 +134,19 @@ def publish(final_dir: str | Path, content: BundleContent) -> Path:
         raise BundleError("duplicate_artifact", "Two artifacts of the bundle have the same path.")
     manifest = content.manifest()
     manifest.check_declared()
+    write = write_synced if room is None else _Disk(room).write
     try:
         with published_dir(final) as hidden:
             for file in content.files:
                 target = hidden / file.path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if file.source is None:
-                    write_synced(target, file.data)
+                    write(target, file.data)
                 else:
                     copy_synced(file.source, target)
             for directory in {(hidden / path).parent for path in paths} - {hidden}:
                 fsync_dir(directory)
-            write_synced(hidden / MANIFEST_NAME, pretty(manifest.to_dict()).encode("utf-8"))
+            write(hidden / MANIFEST_NAME, pretty(manifest.to_dict()).encode("utf-8"))
     except FileExistsError:
         raise UsageError(
             f"There is something at {final} already.",

@@ -76,7 +76,7 @@ class RunFacts:
 
     `self_test` is what the firmware saw when it made every counter advance and stand still. `unavailable` maps names of
     counters and figures to the reason why they were not measured. `rejected` counts samples left out of aggregation,
-    by pass; `lost_layers` are layers of which no sample was left.
+    by pass; `lost_layers` are layers of which no sample was left. `failed_attempts` came before the one that succeeded.
     """
 
     source: str = ""
@@ -90,9 +90,10 @@ class RunFacts:
     reported_model_sha256: str = ""
     events: tuple[str, ...] = ()
     power: PowerEvidence | None = None
+    failed_attempts: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events")
+        freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events", "failed_attempts")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ _SPECS = (
     ),
     # Ours.
     _error("capture.failed", "The target did not deliver a complete, consistent capture."),
+    _warning("run.flaky", "The run succeeded only when it was tried again; the evidence of each attempt is kept."),
     _error("run.failed", "The run ended before anything was captured."),
     _error("counter.self_test_failed", "A counter did not count what the firmware's self-test makes it count."),
     _error("counter.frozen", "A counter that must move read zero in every layer of every iteration."),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -141,6 +142,7 @@ def measure(
     context: RunContext,
     *,
     outputs: OutputsCheck | None,
+    attempts: Sequence[Mapping[str, Any]] = (),
     run_id: str,
     timestamp: str,
     power: PowerEvidence | None = None,
@@ -174,6 +176,7 @@ def measure(
         reported_model_sha256=capture.hello.model_sha256,
         events=capture.events,
         power=power,
+        failed_attempts=tuple(attempts),
     )
     overflow = any(layer.overflow for layer in layers)
     return MeasuredResult(

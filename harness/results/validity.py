@@ -147,6 +147,9 @@ def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
     failed = self_test_failures(facts.self_test)
     if failed:
         yield issue("counter.self_test_failed", "Self-test failed: " + ", ".join(failed) + ".", checks=failed)
+    if facts.failed_attempts:
+        codes = [str(attempt["code"]) for attempt in facts.failed_attempts]
+        yield issue("run.flaky", f"Attempt {len(codes) + 1} succeeded after: {', '.join(codes)}.", failed=codes)
     if facts.lost_layers:
         yield issue("counter.out_of_range", layers=list(facts.lost_layers))
     rejected = {name: count for name, count in facts.rejected.items() if count}

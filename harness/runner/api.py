@@ -47,6 +47,7 @@ def profile_run(
     from harness.image.build import build
     from harness.plan.freeze import freeze
     from harness.plan.settings import HOST_SETTINGS, SEARCH_SETTINGS, resolve
+    from harness.runner.attempts import RETRIES
     from harness.runner.deadlines import Deadlines
     from harness.runner.run import run
 
@@ -74,5 +75,6 @@ def profile_run(
             bench=load_bench(Path(host["bench"]) if "bench" in host else None, boards_path=boards_path),
             out=host.get("out"),
             deadlines=limits,
+            retries=host.get("retries", RETRIES),
             **dict(run_arguments or {}),
         )

@@ -126,4 +126,4 @@ def boot(ready: FlashedBoard, deadlines: Deadlines) -> Transport:
     deadline = Deadline(deadlines["boot"], "the firmware to start", ready.name)
     port = ready.lease.port(name)
     link = Link(ready.probe, ready.name, ready.build.rtt_address, port, plan.cpu_clock_hz)
-    return transports.boot(name, link, deadline)
+    return ready.lease.wire(transports.boot(name, link, deadline))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.results.facts import MeasuredResult
     from harness.results.power import PowerEvidence
     from harness.results.types import RunEvaluation
+    from harness.runner.attempts import FailedAttempt
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class RunOutcome:
     source: str
     seconds: float
     power: PowerEvidence | None = None
+    failed_attempts: tuple[FailedAttempt, ...] = ()
 
     def __repr__(self) -> str:
         return f"<run on {self.build.plan.board} {self.serial} ({self.source}): {self.bundle}>"
@@ -64,6 +66,11 @@ class RunOutcome:
     def valid(self) -> bool:
         """Whether the measurements count."""
         return str(self.evaluation.validity) != "invalid"
+
+    @property
+    def flaky(self) -> bool:
+        """Whether it took more than one attempt."""
+        return bool(self.failed_attempts)
 
     def output_array(self, index: int = 0) -> NDArray[np.generic]:
         """One model output of every inference: shape (inferences, *output shape) in the tensor's element type."""
@@ -92,5 +99,6 @@ class RunOutcome:
             "clean_cycles_per_inference": self.clean_cycles,
             "total_cycles": total_cycles(self.result.layers),
             "power": None if self.power is None else power_section(self.power),
+            "failed_attempts": [attempt.to_dict() for attempt in self.failed_attempts],
             "seconds": round(self.seconds, 3),
         }

@@ -5,15 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core import strict_json
-from harness.core.errors import HardFaultError, HarnessError, UsageError
+from harness.core.errors import HardFaultError, HarnessError, HostError, UsageError
 from harness.core.signals import TERMINATED, unwound_by_sigterm
 from harness.results.outputs import OutputsCheck
+from harness.runner.attempts import RETRIES, Attempts, FailedAttempt, checked_retries, evidence
 from harness.runner.board import flash_board, lease_board, silent
 from harness.runner.deadlines import Deadlines
 from harness.runner.expectation import Expectation
@@ -53,6 +54,7 @@ def run(
     tolerance: float = 0.0,
     power: str | None = None,
     deadlines: Deadlines | dict[str, float] | None = None,
+    retries: int = RETRIES,
     log: Callable[[str], None] = silent,
 ) -> RunOutcome:
     """Flash a build, capture one boot, compare outputs with the host reference, publish a bundle.
@@ -74,6 +76,7 @@ def run(
         tolerance: largest allowed absolute error of a model output, in stored units.
         power: power monitor that measures energy: `none`, `any` or its name; by default the plan's.
         deadlines: seconds by phase.
+        retries: how often to try again after a failure of bench, link or wire; see `harness.runner.attempts`.
         log: called with a line for each phase.
 
     Raises:
@@ -82,6 +85,7 @@ def run(
         MonitorError, PowerCaptureError: energy was asked for and not measured; the bundle has all the rest.
         HostReferenceError, ToolMissingError, DeadlineError: the host reference could not be had, so no output was
             compared; `context["bundle"]` names the bundle with the measurements.
+        HostError: the bundle could not be written; there is none.
         UsageError: `out` exists, or an argument is not allowed; nothing was touched.
     """
     from harness.image.record import Build, load_build
@@ -121,8 +125,18 @@ def run(
         inspect=inspect,
         expectation=expectation,
         power=power,
+        retries=checked_retries(retries),
     )
     return work.execute(bench, lease, serial)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a board gave: one boot, the power part where energy was asked for, and the attempts that failed before."""
+
+    capture: Capture
+    power: PowerOutcome | None
+    failed: tuple[FailedAttempt, ...]
 
 
 @dataclass(frozen=True)
@@ -139,6 +153,7 @@ class _Run:
     inspect: int
     expectation: Expectation
     power: str | None
+    retries: int
 
     def execute(self, bench: Bench | Path | None, lease: BoardLease | None, serial: int | None) -> RunOutcome:
         reference = self.expectation.begin(
@@ -146,24 +161,34 @@ class _Run:
         )
         with tempfile.TemporaryDirectory(prefix="hil-run-") as scratch:
             with self._board(bench, lease, serial) as held:
-                capture, power = self._measured(held, Path(scratch))
-            return self._conclude(held, capture, reference, power)
+                measured = self._measured(held, Path(scratch))
+            return self._conclude(held, measured, reference)
 
-    def _measured(self, held: BoardLease, scratch: Path) -> tuple[Capture, PowerOutcome | None]:
+    def _measured(self, held: BoardLease, scratch: Path) -> _Measured:
+        """What one boot says and, where energy is asked for, what became of that; tried again where that may help."""
+        attempts = Attempts(held, self.retries, self.log)
+        try:
+            capture, power = attempts.run(lambda: self._once(held, scratch, attempts))
+        except HarnessError as error:
+            if isinstance(error, HardFaultError):
+                self._explain_fault(error)
+            self._publish_failure(held, error, attempts)
+            raise
+        return _Measured(capture, power, tuple(attempts.failed))
+
+    def _once(self, held: BoardLease, scratch: Path, attempts: Attempts) -> tuple[Capture, PowerOutcome | None]:
         from harness.runner.power_plan import PowerSpec
 
         spec = PowerSpec.of(self.build.plan, self.power)
         if spec is None:
-            return self._capture(held), None
+            return self._capture(held, attempts), None
         from harness.runner.power import power_session
 
-        with ExitStack() as stack:
-            try:
-                session = stack.enter_context(power_session(spec, held, scratch, self.deadlines, self.log))
-            except HarnessError as error:
-                self._publish_failure(held, error, b"")
-                raise
-            capture = self._capture(held)
+        # A monitor that feeds the board comes and goes with the attempt: recovering the board in between ends it.
+        directory = scratch / f"attempt-{len(attempts.failed) + 1}"
+        directory.mkdir()
+        with power_session(spec, held, directory, self.deadlines, self.log) as session:
+            capture = self._capture(held, attempts)
             return capture, session.measure(self.build, capture, self.timed.cases[0])
 
     @contextmanager
@@ -181,31 +206,19 @@ class _Run:
             self.log(f"{own.info.board_type} {own.info.serial} leased from {own.info.provider}")
             yield own
 
-    def _capture(self, held: BoardLease) -> Capture:
-        raw = bytearray()
-        try:
-            ready = flash_board(held, self.build, self.deadlines, self.log)
-            cases = self.inferences.cases
-            inspected = cases[: self.expectation.inspected(self.inspect)]
-            request = capture_request(self.build, cases, inspected, self.timed.cases[0])
-            return measure(ready, request, self.deadlines, self.log, tap=raw.extend)
-        except HarnessError as error:
-            if isinstance(error, HardFaultError):
-                self._explain_fault(error)
-            self._publish_failure(held, error, bytes(raw))
-            raise
+    def _capture(self, held: BoardLease, attempts: Attempts) -> Capture:
+        ready = flash_board(held, self.build, self.deadlines, self.log)
+        cases = self.inferences.cases
+        inspected = cases[: self.expectation.inspected(self.inspect)]
+        request = capture_request(self.build, cases, inspected, self.timed.cases[0])
+        return measure(ready, request, self.deadlines, self.log, tap=attempts.raw.extend)
 
-    def _conclude(
-        self,
-        held: BoardLease,
-        capture: Capture,
-        reference: Future[Reference] | None,
-        power: PowerOutcome | None = None,
-    ) -> RunOutcome:
+    def _conclude(self, held: BoardLease, measured: _Measured, reference: Future[Reference] | None) -> RunOutcome:
         from harness.results.assemble import assemble
         from harness.results.bundle import publish
 
-        evidence = power.evidence if power is not None else None
+        capture, power, failed = measured.capture, measured.power, measured.failed
+        energy = power.evidence if power is not None else None
         failure = power.error if power is not None else None
         try:
             outputs = self.expectation.compare(self.build, capture, reference, self.log)
@@ -218,13 +231,17 @@ class _Run:
             self.build.plan,
             held.board_type,
             outputs_check=outputs,
-            power=evidence,
+            power=energy,
             bench=bench_facts(held, self.build.plan),
             zero_inputs=not any(map(any, self.timed.cases[0])),
-            extra_files=self._inputs_record(),
+            extra_files={**self._inputs_record(), **evidence(failed)},
+            attempts=[attempt.to_dict() for attempt in failed],
         )
         content = self._standardized(self._described(assembled.content))
-        bundle = publish(self._out(content.run_id), content)
+        try:
+            bundle = publish(self._out(content.run_id), content, room=held.disk_room)
+        except OSError as fault:
+            raise HostError.of(fault) from fault
         self.log(f"published {bundle}")
         if failure is not None:
             # What was asked for was not checked; the measurements are kept in the bundle all the same.
@@ -241,7 +258,8 @@ class _Run:
             serial=held.info.serial,
             source=held.board_type.source,
             seconds=time.monotonic() - self.started,
-            power=evidence,
+            power=energy,
+            failed_attempts=failed,
         )
 
     def _explain_fault(self, error: HardFaultError) -> None:
@@ -257,7 +275,7 @@ class _Run:
         error.context["backtrace"] = list(frames)
         error.why = f"In {' < '.join(frames)}. {error.why}"
 
-    def _publish_failure(self, held: BoardLease, error: HarnessError, raw: bytes) -> None:
+    def _publish_failure(self, held: BoardLease, error: HarnessError, attempts: Attempts) -> None:
         from harness.results.assemble import assemble_failed
         from harness.results.bundle import publish
         from harness.results.context import context_from_records
@@ -268,13 +286,14 @@ class _Run:
                 self.build, self.build.plan, held.board_type, bench=bench_facts(held, self.build.plan)
             ),
             log=str(error.context.get("log", "")),
-            raw=raw,
+            raw=bytes(attempts.raw),
             events=tuple(error.context.get("events", ())),
-            extra_files=self._inputs_record(),
+            extra_files={**self._inputs_record(), **evidence(attempts.failed)},
+            attempts=[attempt.to_dict() for attempt in attempts.failed],
         )
         content = self._standardized(content)
         try:
-            error.context["bundle"] = str(publish(self._out(content.run_id), content))
+            error.context["bundle"] = str(publish(self._out(content.run_id), content, room=held.disk_room))
         except OSError as fault:
             error.context["bundle_error"] = f"no bundle could be written: {fault.strerror or fault}"
 

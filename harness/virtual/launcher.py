@@ -12,17 +12,25 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from harness.core.deadline import Deadline
-from harness.core.errors import BenchError, BoardBusyError, HarnessError, LockupError, TargetError, ToolMissingError
+from harness.core.errors import (
+    BenchError,
+    BoardBusyError,
+    EmulatorError,
+    HarnessError,
+    LockupError,
+    TargetError,
+    ToolMissingError,
+)
 from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
 from harness.virtual import counters
-from harness.virtual.faults import Fault
 from harness.virtual.plugin_host import PluginRange, plugin_range
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
@@ -40,6 +48,8 @@ EVENTS = "events"
 SWO = "swo"
 """Name of the trace ring in a board's directory."""
 CLEAR_SECONDS = 0.1
+ANSWER_SECONDS = 2.0
+"""How long a living emulator may take to answer before it counts as stuck."""
 MemoryPath = Literal["auto", "qtest", "gdb"]
 
 
@@ -51,13 +61,15 @@ class LaunchOptions:
         memory: how the virtual J-Link reaches memory: the fastest permitted way, qtest, or the debugger.
         counters: whether the counter plugin is loaded.
         known_devices: device names the virtual J-Link accepts beside the board's own.
-        fault: what the virtual J-Link does wrong on purpose.
+        faults: what the virtual J-Link does wrong on purpose, as the registry words it.
+        plugin_options: further options of the counter plugin, `key=value`.
     """
 
     memory: MemoryPath = "auto"
     counters: bool = True
     known_devices: tuple[str, ...] = ()
-    fault: Fault | None = None
+    faults: tuple[str, ...] = ()
+    plugin_options: tuple[str, ...] = ()
 
 
 def qemu_program() -> Path:
@@ -86,6 +98,7 @@ class VirtualBoard:
         self._where = where
         self._process = process
         self._stopped = False
+        self._facts: dict[str, str | list[str]] = {}
         self.ports: dict[str, str] = {}
         """Ptys of the board's UARTs by transport."""
 
@@ -108,7 +121,7 @@ class VirtualBoard:
         where = places(serial)
         _check_length(where)
         found = plugin_range(program, deadline) if options.counters else None
-        command = _command(program, board, board.emulator, where, found)
+        command = _command(program, board, board.emulator, where, found, options.plugin_options)
         lock = _take(where, deadline)
         try:
             where.clear()
@@ -165,29 +178,38 @@ class VirtualBoard:
             if "cdc" in self.ports:
                 write_cdc_device(self.usb_tree, self.serial, self.ports["cdc"])
             regions = [_region(qmp, part) for part in emulator.qemu_memory if part.kind != "device"]
-        write_entry(
-            self._where,
-            {
-                "version": "1",
-                "serial": str(self.serial),
-                "board": self.board.name,
-                "device": self.board.jlink.device,
-                "core": self.board.core.name.title(),
-                "gdb": str(sockets["gdb"]),
-                "qmp": str(sockets["qmp"]),
-                "qtest": str(sockets["qtest"]),
-                "alive": str(self._where.lock),
-                "lock": str(self._where.directory / "probe.lock"),
-                "usb": str(self.usb_tree),
-                "swo": str(self._where.directory / SWO),
-                "memory": options.memory,
-                "region": regions,
-                **{f"port.{name}": path for name, path in self.ports.items()},
-                "word": [f"{word.address:#x},{word.value:#x}" for word in emulator.debug_words],
-                "fault": [options.fault.entry()] if options.fault else [],
-                "known": [name for name in options.known_devices if name != self.board.jlink.device],
-            },
-        )
+        self._facts = {
+            "version": "1",
+            "serial": str(self.serial),
+            "board": self.board.name,
+            "device": self.board.jlink.device,
+            "core": self.board.core.name.title(),
+            "gdb": str(sockets["gdb"]),
+            "qmp": str(sockets["qmp"]),
+            "qtest": str(sockets["qtest"]),
+            "alive": str(self._where.lock),
+            "lock": str(self.probe_lock),
+            "usb": str(self.usb_tree),
+            "swo": str(self._where.directory / SWO),
+            "memory": options.memory,
+            "region": regions,
+            **{f"port.{name}": path for name, path in self.ports.items()},
+            "word": [f"{word.address:#x},{word.value:#x}" for word in emulator.debug_words],
+            "fault": list(options.faults),
+            "known": [name for name in options.known_devices if name != self.board.jlink.device],
+        }
+        write_entry(self._where, self._facts)
+
+    def plan_faults(self, entries: Sequence[str]) -> None:
+        """What the virtual J-Link does wrong on purpose from its next opening on, as the registry words it."""
+        if list(entries) != self._facts["fault"]:
+            self._facts = {**self._facts, "fault": list(entries)}
+            write_entry(self._where, self._facts)
+
+    @property
+    def probe_lock(self) -> Path:
+        """The file whose kernel lock a session of the virtual J-Link holds."""
+        return self._where.directory / "probe.lock"
 
     def __enter__(self) -> Self:
         return self
@@ -232,13 +254,13 @@ class VirtualBoard:
             return ""
 
     def failure(self, patience: float = 1.0) -> HarnessError | None:
-        """Why the emulator ended, or None when it still runs after `patience` seconds."""
+        """Why the emulator ended or does not answer, or None when it runs as it should after `patience` seconds."""
         if self._stopped:
             return None
         try:
             status = self._process.wait(patience)
         except subprocess.TimeoutExpired:
-            return None
+            return self._unresponsive()
         text = self.stderr()
         context = {"serial": self.serial, "board": self.board.name, "status": status, "emulator": text[-4000:]}
         where = f"board {self.serial} ({self.board.name})"
@@ -251,11 +273,31 @@ class VirtualBoard:
                 context=context,
             )
         how = f"was killed by signal {status - 128}" if status > 128 else f"ended with status {status}"
-        return TargetError(
+        return EmulatorError(
             f"The emulator of {where} {how}.",
             why=_last_lines(text, 2),
             todo="Run again; if it repeats, keep the emulator's message for a report.",
             context=context,
+        )
+
+    def _unresponsive(self) -> HarnessError | None:
+        """The error of an emulator that runs and does not answer; None when it answers."""
+        state = ""
+        with suppress(OSError, TargetError):
+            state = Path(f"/proc/{self.pid()}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        reason = "Its process is stopped, by a signal or a debugger of this host."
+        if state not in ("T", "t"):
+            try:
+                with QmpClient(self._where.directory / "qmp2", Deadline(ANSWER_SECONDS, "the emulator")) as qmp:
+                    qmp.execute("query-status")
+                return None
+            except (OSError, HarnessError):
+                reason = f"Its control socket was silent for {ANSWER_SECONDS:g} s; process state {state or 'unknown'}."
+        return EmulatorError(
+            f"The emulator of board {self.serial} ({self.board.name}) does not answer.",
+            why=reason,
+            todo="Let its process go on (SIGCONT) or end it, then run again.",
+            context={"serial": self.serial, "board": self.board.name, "state": state},
         )
 
     def stop(self) -> None:
@@ -276,7 +318,12 @@ class VirtualBoard:
 
 
 def _command(
-    program: Path, board: BoardType, emulator: Emulator, where: Places, plugins: PluginRange | None
+    program: Path,
+    board: BoardType,
+    emulator: Emulator,
+    where: Places,
+    plugins: PluginRange | None,
+    further: Sequence[str],
 ) -> Sequence[str]:
     def socket(name: str) -> str:
         return f"unix:path={_option(where.directory / name)},server=on,wait=off"
@@ -288,7 +335,7 @@ def _command(
     command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
     command += ["-icount", f"shift={emulator.icount_shift},align=off,sleep=off"]
     if plugins is not None and plugins.interface is not None:
-        command += _plugin(board, where, plugins.interface)
+        command += _plugin(board, where, plugins.interface, further)
     return command
 
 
@@ -302,11 +349,11 @@ def _uarts(emulator: Emulator) -> list[str]:
     return options
 
 
-def _plugin(board: BoardType, where: Places, interface: int) -> list[str]:
+def _plugin(board: BoardType, where: Places, interface: int, further: Sequence[str]) -> list[str]:
     arguments = counters.plugin_args(
         board, where.directory / "pages", events=where.directory / EVENTS, swo=where.directory / SWO
     )
-    return ["-plugin", f"file={_option(counters.plugin_path(interface))},{arguments}"]
+    return ["-plugin", ",".join([f"file={_option(counters.plugin_path(interface))}", arguments, *further])]
 
 
 def _option(path: Path) -> str:

@@ -7,6 +7,7 @@ from importlib import import_module
 
 CAMPAIGNS: dict[str, tuple[str, str]] = {
     "kill": ("tests.campaigns.kill", "kill -9 of pytest, QEMU and the compiler at random moments"),
+    "faults": ("tests.campaigns.faults", "every fault of the virtual bench, everywhere it can strike"),
     "determinism": ("tests.campaigns.determinism", "identical raw samples whatever the host does"),
     "power": ("tests.campaigns.power", "energy and its uncertainty, faulty streams, long captures"),
     "histories": ("tests.campaigns.histories", "flat histories; the index of runs, fast and without loss"),

@@ -45,7 +45,7 @@ def test_broken_firmware(built: Built, tmp_path: Path, board: str, fault: str, e
     image = built(DIGITS, board, test_fault=fault)
     start = time.monotonic()
     with pytest.raises(error) as caught:
-        run(image, out=tmp_path / "bundle", deadlines=SHORT)
+        run(image, out=tmp_path / "bundle", deadlines=SHORT, retries=0)
     assert time.monotonic() - start < 20
     assert caught.value.what and caught.value.todo
     manifest = verify_bundle(caught.value.context["bundle"])
@@ -56,7 +56,7 @@ def test_broken_firmware(built: Built, tmp_path: Path, board: str, fault: str, e
 @pytest.mark.parametrize("board", BOARDS)
 def test_hard_fault_says_where(built: Built, tmp_path: Path, board: str) -> None:
     with pytest.raises(HardFaultError) as caught:
-        run(built(DIGITS, board, test_fault="hardfault"), out=tmp_path / "bundle", deadlines=SHORT)
+        run(built(DIGITS, board, test_fault="hardfault"), out=tmp_path / "bundle", deadlines=SHORT, retries=0)
     frames = caught.value.context["backtrace"]
     assert frames[0].startswith("test_fault_in_pass+") or "fault" in frames[0]
     assert any(frame.startswith(("main+", "conversation_run+")) for frame in frames), frames
@@ -102,7 +102,17 @@ def test_command_line_prints_lines_not_tracebacks(built: Built, tmp_path: Path) 
     done = subprocess.run(
         [
             *(sys.executable, "-m", "harness.cli", "run", str(image.directory), "--board", "mps2_an386"),
-            *("--out", str(tmp_path / "bundle"), "--deadline", "window=2", "--deadline", "boot=2", "--json"),
+            *(
+                "--out",
+                str(tmp_path / "bundle"),
+                "--deadline",
+                "window=2",
+                "--deadline",
+                "boot=2",
+                "--retries",
+                "0",
+                "--json",
+            ),
         ],
         capture_output=True,
         text=True,

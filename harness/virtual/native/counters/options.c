@@ -140,6 +140,18 @@ static bool read_option(options_t *options, const char *key, const char *value) 
     if (strcmp(key, "pmu_counters") == 0) {
         return whole(value, &options->pmu_counters) && options->pmu_counters <= 31u;
     }
+    if (strcmp(key, "stuck") == 0) {
+        options->faults.stuck = true;
+        return true;
+    }
+    if (strcmp(key, "stops_after") == 0) {
+        options->faults.stops = true;
+        return whole(value, &options->faults.stops_after);
+    }
+    if (strcmp(key, "zero_after") == 0) {
+        options->faults.zero = true;
+        return whole(value, &options->faults.zero_after);
+    }
     if (strcmp(key, "bus") == 0) {
         return whole(value, &options->bus_bytes) && options->bus_bytes > 0u;
     }

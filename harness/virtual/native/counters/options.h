@@ -9,6 +9,8 @@
  * summary=FILE                 all slots and quantities, written when the emulator ends events=FILE gate
  * edges and energy, see gatelog.h swo=FILE                     trace packets of the ITM, see itm.h
  *
+ *   stuck=1, stops_after, zero_after=CYCLES   faults on purpose, see pages.h
+ *
  * A default must come before what it is the default of.
  */
 #ifndef COUNTERS_OPTIONS_H
@@ -19,6 +21,7 @@
 
 #include "cache.h"
 #include "counters.h"
+#include "pages.h"
 
 typedef struct options {
     const char *pages_file;
@@ -31,6 +34,7 @@ typedef struct options {
     uint32_t bus_bytes;
     bool tcm;
     costs_t cycles, energy;
+    counter_faults_t faults;
 } options_t;
 
 /* Reads the options; ranges and pages are declared to the cache and the pages at once. NULL or the wrong

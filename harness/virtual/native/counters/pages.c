@@ -31,6 +31,9 @@ static struct {
     uint32_t base; /* cycles at value zero while running */
 } cycle_counter;
 
+static counter_faults_t faults;
+static uint64_t stop_at = UINT64_MAX, zero_at = UINT64_MAX;
+
 void pages_place(page_t page, uint32_t address) {
     pages[page].placed = true;
     pages[page].address = address;
@@ -78,9 +81,35 @@ bool pages_placed(void) {
     return pages[PAGE_DWT].placed || pages[PAGE_PMU].placed || pages[PAGE_OBSERVER].placed;
 }
 
+void pages_fail(const counter_faults_t *wanted) {
+    faults = *wanted;
+    stop_at = faults.stuck ? 0u : UINT64_MAX;
+}
+
+void pages_gate_rises(void) {
+    const uint64_t now = counters_value(Q_CYCLES);
+
+    if (faults.stops) {
+        stop_at = now + faults.stops_after;
+    }
+    if (faults.zero) {
+        zero_at = now + faults.zero_after;
+    }
+    faults = (counter_faults_t){0};
+}
+
+bool pages_events_zero(void) {
+    return counters_value(Q_CYCLES) >= zero_at;
+}
+
+static uint32_t cycles_passed(void) {
+    const uint64_t passed = counters_value(Q_CYCLES);
+
+    return (uint32_t)(passed < stop_at ? passed : stop_at);
+}
+
 static uint32_t cycle_value(void) {
-    return cycle_counter.running ? (uint32_t)counters_value(Q_CYCLES) - cycle_counter.base
-                                 : cycle_counter.held;
+    return cycle_counter.running ? cycles_passed() - cycle_counter.base : cycle_counter.held;
 }
 
 static void dwt_refresh(volatile uint32_t *words) {
@@ -89,7 +118,7 @@ static void dwt_refresh(volatile uint32_t *words) {
 }
 
 static void dwt_stored(volatile uint32_t *words, uint32_t offset) {
-    const uint32_t now = (uint32_t)counters_value(Q_CYCLES);
+    const uint32_t now = cycles_passed();
 
     if (offset == DWT_CTRL) {
         const bool run = (words[DWT_CTRL / 4u] & DWT_CTRL_ENABLE) != 0u;

@@ -27,6 +27,19 @@ bool pages_contain(uint32_t address);
 /* Acts upon what was stored at an address inside a page. */
 void pages_stored(uint32_t address, uint32_t bytes);
 
+/*
+ * Faults on purpose, by cycles that pass after the gate first rose: the cycle counter stops, event counters
+ * read zero. A cycle counter that is stuck never moves at all.
+ */
+typedef struct counter_faults {
+    bool stuck, stops, zero;
+    uint32_t stops_after, zero_after;
+} counter_faults_t;
+
+void pages_fail(const counter_faults_t *faults);
+void pages_gate_rises(void);
+bool pages_events_zero(void);
+
 /* The performance monitoring unit, see pmu.c. `words` is its page. */
 void pmu_prepare(unsigned counters, bool cache_modelled, bool tcm_modelled);
 void pmu_refresh(volatile uint32_t *words);

@@ -153,6 +153,9 @@ static void on_empty_caches(unsigned cpu, void *data) {
 static void on_gate(unsigned cpu, void *data) {
     (void)cpu;
     gatelog_edge(data != NULL);
+    if (data != NULL) {
+        pages_gate_rises();
+    }
 }
 
 static void on_state(unsigned cpu, void *data) {
@@ -279,6 +282,7 @@ bool plugin_start(int argc, char **argv) {
         return false;
     }
     counters_prepare(&options.cycles, &options.energy, options.cache_line / options.bus_bytes);
+    pages_fail(&options.faults);
     pmu_prepare(options.pmu_counters, options.cache_size != 0u, options.tcm);
     if (options.cache_size == 0u) {
         cache_empty();

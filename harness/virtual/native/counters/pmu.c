@@ -114,8 +114,10 @@ void pmu_prepare(unsigned count, bool cache_modelled, bool tcm_modelled) {
 }
 
 static void show(volatile uint32_t *words) {
+    const bool dead = pages_events_zero();
+
     for (unsigned index = 0; index < counter_count; index++) {
-        words[EVCNTR / 4u + index] = (uint32_t)counters[index].held;
+        words[EVCNTR / 4u + index] = dead ? 0u : (uint32_t)counters[index].held;
         words[EVTYPER / 4u + index] =
             counters[index].model != NULL ? counters[index].event : EVENT_UNSUPPORTED;
     }

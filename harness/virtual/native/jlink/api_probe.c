@@ -110,7 +110,7 @@ VJ_API const char *JLINKARM_OpenEx(vj_log *log, vj_log *error) {
     VJ_LOCK();
     vj.log = log;
     vj.error = error;
-    const char *refused = vj.board.fault == FAULT_OPEN ? "Cannot connect to the probe." : vj_session_open();
+    const char *refused = vj_fault_planned(FAULT_OPEN) ? "Cannot connect to the probe." : vj_session_open();
     VJ_UNLOCK();
     return refused;
 }

@@ -22,6 +22,7 @@ VJ_API int JLINKARM_IsHalted(void) {
 
 VJ_API void JLINKARM_Go(void) {
     VJ_LOCK();
+    vj_fault_forget();
     if (vj.connected) {
         vj_gdb_go();
     }
@@ -72,6 +73,9 @@ static int units(int result, uint32_t size, uint32_t access) {
 VJ_API int JLINKARM_ReadMemEx(uint32_t address, uint32_t size, void *data, uint32_t access) {
     VJ_LOCK();
     int result = vj.connected ? vj_memory_read(address, data, size) : -1;
+    if (result == 0) {
+        vj_fault_on_read(address, data, size);
+    }
     VJ_UNLOCK();
     return units(result, size, access);
 }

@@ -53,6 +53,9 @@ static int program(uint32_t address, const uint8_t *data, uint32_t size) {
         vj_say(vj.error, "0x%08x..0x%08x is outside the device's memory.", address, address + size);
         return FLASH_WRITE_FAILED;
     }
+    if (vj_fault_planned(FAULT_WRONG_IMAGE)) {
+        return vj_fault_pretend(address, data, size) == 0 ? 0 : FLASH_WRITE_FAILED;
+    }
     if (vj_sectors_erase(address, size) != 0) {
         return FLASH_ERASE_FAILED;
     }
@@ -62,7 +65,7 @@ static int program(uint32_t address, const uint8_t *data, uint32_t size) {
     }
     int result = verify(address, data, size);
     if (result == 0 && vj_fault_within(FAULT_FLASH_MISMATCH, download.written, size)) {
-        uint32_t offset = (uint32_t)(vj.board.fault_at - download.written);
+        uint32_t offset = (uint32_t)(vj.board.faults[FAULT_FLASH_MISMATCH].at - download.written);
         const uint8_t wrong = data[offset] ^ 1u;
         result = put(region, address + offset, &wrong, 1);
     }
@@ -259,7 +262,7 @@ VJ_API int JLINKARM_WriteMem(uint32_t address, uint32_t size, const void *data) 
 
 VJ_API int JLINKARM_EndDownload(void) {
     VJ_LOCK();
-    int result = vj.board.fault == FAULT_FLASH_ERROR ? FLASH_ERASE_FAILED : download.result;
+    int result = vj_fault_planned(FAULT_FLASH_ERROR) ? FLASH_ERASE_FAILED : download.result;
     download.active = false;
     download.result = 0;
     VJ_UNLOCK();

@@ -26,6 +26,7 @@ static int receive(char *out, size_t size, int timeout_ms) {
         }
         int64_t left = end - vj_now_ms();
         if (vj_stream_fill(&vj.gdb, left > 0 ? (int)left : 0) <= 0 && left <= 0) {
+            vj.lost = vj.lost || timeout_ms > 0; /* without a limit it was only a look */
             return -1;
         }
         if (vj.lost) {

@@ -17,6 +17,9 @@ static int read_line(char *out, size_t size, int64_t end) {
             return 0;
         }
         int64_t left = end - vj_now_ms();
+        if (left <= 0) {
+            vj.lost = true;
+        }
         if (left <= 0 || vj_stream_fill(&vj.qmp, (int)left) < 0) {
             return -1;
         }

@@ -69,6 +69,9 @@ static const char *ask(const char *request, size_t size) {
         }
         seen = vj.qtest.used;
         int64_t left = end - vj_now_ms();
+        if (left <= 0) {
+            vj.lost = true;
+        }
         if (left <= 0 || vj_stream_fill(&vj.qtest, (int)left) < 0) {
             return NULL;
         }

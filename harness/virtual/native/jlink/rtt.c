@@ -149,6 +149,7 @@ VJ_API int JLINK_RTTERMINAL_Control(uint32_t command, void *argument) {
     switch (command) {
     case CONTROL_START:
         vj_rtt_forget();
+        vj_fault_rewind();
         rtt.given = argument == NULL ? 0 : *(const uint32_t *)argument;
         rtt.started = true;
         break;
@@ -203,7 +204,11 @@ static int drain(int index, uint8_t *out, uint32_t size) {
         return -1;
     }
     if (vj_fault_within(FAULT_RTT_FLIP, rtt.bytes, got)) {
-        out[vj.board.fault_at - rtt.bytes] ^= 1u;
+        out[vj.board.faults[FAULT_RTT_FLIP].at - rtt.bytes] ^= 1u;
+    }
+    if (vj_fault_within(FAULT_RTT_POINTERS, rtt.bytes, got)) {
+        static const uint32_t outside = UINT32_MAX;
+        vj_memory_write_data(where, &outside, 4);
     }
     if (vj_fault_within(FAULT_RTT_UNPLUGGED, rtt.bytes, got)) {
         vj.lost = true;
@@ -234,7 +239,11 @@ static int feed(int index, const uint8_t *data, uint32_t size) {
         to.write_offset = (to.write_offset + part) % to.size;
     }
     uint32_t where = channel_address(false, index) + (uint32_t)offsetof(channel, write_offset);
-    return put > 0 && vj_memory_write_data(where, &to.write_offset, 4) != 0 ? -1 : (int)put;
+    if (put > 0 && vj_memory_write_data(where, &to.write_offset, 4) != 0) {
+        return -1;
+    }
+    vj_fault_on_sent(data, put);
+    return (int)put;
 }
 
 /* Where memory is reached through the debugger, one halt serves the whole transfer. */

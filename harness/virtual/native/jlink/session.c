@@ -133,6 +133,7 @@ void vj_session_close(void) {
     }
     vj_rtt_forget();
     vj_swo_forget();
+    vj_fault_forget();
     vj.open = vj.connected = vj.running = vj.selected = false;
     vj.pid = 0;
 }

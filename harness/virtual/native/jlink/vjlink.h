@@ -56,16 +56,32 @@ typedef struct vj_word {
 
 typedef enum vj_memory_mode { MEMORY_AUTO, MEMORY_QTEST, MEMORY_GDB } vj_memory_mode;
 
-/* Faults on purpose; see faults.c. */
+/* Faults on purpose; see faults.c. Those from FAULT_PASS_UNPLUGGED on strike at a command of the host. */
 typedef enum vj_fault {
-    FAULT_NONE,
     FAULT_OPEN,
     FAULT_FLASH_ERROR,
     FAULT_FLASH_MISMATCH,
     FAULT_FLASH_UNPLUGGED,
+    FAULT_WRONG_IMAGE,
+    FAULT_WRONG_CHIP,
     FAULT_RTT_UNPLUGGED,
     FAULT_RTT_FLIP,
+    FAULT_RTT_POINTERS,
+    FAULT_PASS_UNPLUGGED,
+    FAULT_HARDFAULT,
+    FAULT_LOCKUP,
+    FAULT_HALTED,
+    FAULT_RESET,
+    FAULT_BROWN_OUT,
+    FAULT_KILLED,
+    FAULT_STOPPED,
+    FAULT_COUNT,
 } vj_fault;
+
+typedef struct vj_fault_plan {
+    bool planned;
+    uint32_t at;
+} vj_fault_plan;
 
 /* What the registry file of a serial states. */
 typedef struct vj_board {
@@ -85,8 +101,7 @@ typedef struct vj_board {
     int word_count;
     char known[VJ_MAX_KNOWN][64];
     int known_count;
-    vj_fault fault;
-    uint32_t fault_at;
+    vj_fault_plan faults[FAULT_COUNT];
 } vj_board;
 
 /* A socket with what was received and not yet consumed. */
@@ -141,10 +156,19 @@ int vj_registry_list(uint32_t *serials, int max);
 
 /* faults.c */
 bool vj_fault_parse(vj_board *board, const char *value);
+bool vj_fault_planned(vj_fault fault);
 /* Whether this fault strikes one of the `size` bytes after the first `done`. */
 bool vj_fault_within(vj_fault fault, uint64_t done, uint64_t size);
+/* Keep bytes that never reach the flash, and read them back instead of it until they are forgotten. */
+int vj_fault_pretend(uint32_t address, const uint8_t *data, uint32_t size);
+void vj_fault_forget(void);
+/* What the debugger reads, and what the host has handed to the target. */
+void vj_fault_on_read(uint32_t address, uint8_t *data, uint32_t size);
+void vj_fault_on_sent(const uint8_t *data, uint32_t size);
+/* A conversation begins. */
+void vj_fault_rewind(void);
 
-/* stream.c: all waits end; a peer that went away sets vj.lost. */
+/* stream.c: all waits end; a peer that went away, or that does not answer in time, sets vj.lost. */
 int64_t vj_now_ms(void);
 int vj_stream_connect(vj_stream *stream, const char *path);
 void vj_stream_close(vj_stream *stream);
