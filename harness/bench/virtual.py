@@ -29,9 +29,10 @@ from harness.probe.base import Transport
 from harness.probe.library import JLinkLibrary
 from harness.probe.transports import PortPlace
 from harness.virtual.checks import emulator_checks
+from harness.virtual.command import EVENTS
 from harness.virtual.faults import Fault
 from harness.virtual.injection import Injection
-from harness.virtual.launcher import EVENTS, LaunchOptions, VirtualBoard
+from harness.virtual.launcher import LaunchOptions, VirtualBoard
 from harness.virtual.native_build import jlink_library
 from harness.virtual.ppk2_process import VirtualPpk2
 from harness.virtual.registry import registered

@@ -30,8 +30,8 @@ from harness.core.errors import (
 )
 from harness.core.files import atomic_write
 from harness.core.proc import clean_env, end_guarded, spawn_guarded
-from harness.virtual import counters
-from harness.virtual.plugin_host import PluginRange, plugin_range
+from harness.virtual.command import SWO, emulator_command
+from harness.virtual.plugin_host import plugin_range
 from harness.virtual.qmp import QmpClient
 from harness.virtual.registry import Places, places, reclaim, try_lock, write_entry
 from harness.virtual.usb import write_cdc_device
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 QEMU = "qemu-system-arm"
 QEMU_VARIABLE = "HARNESS_QEMU"
 SOCKET_PATH_MAX = 107
-EVENTS = "events"
-"""Name of the gate log in a board's directory."""
-SWO = "swo"
-"""Name of the trace ring in a board's directory."""
 CLEAR_SECONDS = 0.1
 ANSWER_SECONDS = 2.0
 """How long a living emulator may take to answer before it counts as stuck."""
@@ -121,7 +117,7 @@ class VirtualBoard:
         where = places(serial)
         _check_length(where)
         found = plugin_range(program, deadline) if options.counters else None
-        command = _command(program, board, board.emulator, where, found, options.plugin_options)
+        command = emulator_command(program, board, board.emulator, where, found, options.plugin_options)
         lock = _take(where, deadline)
         try:
             where.clear()
@@ -315,50 +311,6 @@ class VirtualBoard:
                 self._where.clear()
             finally:
                 os.close(lock)
-
-
-def _command(
-    program: Path,
-    board: BoardType,
-    emulator: Emulator,
-    where: Places,
-    plugins: PluginRange | None,
-    further: Sequence[str],
-) -> Sequence[str]:
-    def socket(name: str) -> str:
-        return f"unix:path={_option(where.directory / name)},server=on,wait=off"
-
-    command = [str(program), "-M", emulator.machine, "-S", "-accel", "tcg", "-no-user-config", "-nodefaults"]
-    command += ["-display", "none", "-monitor", "none", *_uarts(emulator)]
-    # The order matters: the sockets exist from the first to the last once the last one does.
-    command += ["-qtest", socket("qtest"), "-qtest-log", os.devnull, "-gdb", socket("gdb")]
-    command += ["-qmp", socket("qmp"), "-qmp", socket("qmp2")]
-    command += ["-icount", f"shift={emulator.icount_shift},align=off,sleep=off"]
-    if plugins is not None and plugins.interface is not None:
-        command += _plugin(board, where, plugins.interface, further)
-    return command
-
-
-def _uarts(emulator: Emulator) -> list[str]:
-    """A pty for each UART that a transport uses; the others lead nowhere."""
-    used = {index: name for name, index in emulator.uarts.items()}
-    options: list[str] = []
-    for index in range(max(used, default=0) + 1):
-        name = used.get(index)
-        options += ["-chardev", f"pty,id={name}", "-serial", f"chardev:{name}"] if name else ["-serial", "null"]
-    return options
-
-
-def _plugin(board: BoardType, where: Places, interface: int, further: Sequence[str]) -> list[str]:
-    arguments = counters.plugin_args(
-        board, where.directory / "pages", events=where.directory / EVENTS, swo=where.directory / SWO
-    )
-    return ["-plugin", ",".join([f"file={_option(counters.plugin_path(interface))}", arguments, *further])]
-
-
-def _option(path: Path) -> str:
-    # QEMU splits options at commas and reads two of them as one; with the option named, the path may hold "=".
-    return str(path).replace(",", ",,")
 
 
 def _region(qmp: QmpClient, part: EmulatedMemory) -> str:

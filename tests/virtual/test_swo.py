@@ -13,7 +13,7 @@ from harness.capture.wire import Record
 from harness.core.deadline import Deadline
 from harness.core.errors import ProbeError
 from harness.probe.itm import ItmDecoder
-from harness.virtual.launcher import SWO
+from harness.virtual.command import SWO
 from tests.firmware.test_ports import link
 
 RING = 16 << 20
