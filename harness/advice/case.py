@@ -34,13 +34,17 @@ class Layer:
 
 @dataclass(frozen=True)
 class Case:
-    """A model's operators in execution order, and what ran them. `source` is where the figures come from."""
+    """A model's operators in execution order, and what ran them. `source` is where the figures come from.
+
+    `memory_rules` is off where the bytes that operators move are not those of the model file, as after compression.
+    """
 
     layers: tuple[Layer, ...]
     source: str
     backend: str = ""
     has_mve: bool = False
     weights_location: str = ""
+    memory_rules: bool = True
 
 
 def case_of(run: RunArtifacts, operators: Sequence[OperatorFacts]) -> Case:

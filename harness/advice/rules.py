@@ -91,7 +91,7 @@ def _cycles(*layers: Layer) -> float | None:
 
 
 def _memory_bound(case: Case, limits: Mapping[str, float]) -> Iterator[Finding]:
-    for layer in case.layers:
+    for layer in case.layers if case.memory_rules else ():
         facts = layer.facts
         moved = facts.input_bytes + facts.constant_bytes + facts.output_bytes
         if not facts.macs or not moved or _share(layer) < limits["share"]:

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 from harness.advice.advise import advise
 from harness.advice.case import case_of
 from harness.core.frozen import thaw
+from harness.interop.advice import to_standard
 from harness.interop.errors import ForeignFormatError
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
 from harness.model.operators import OperatorFacts
@@ -171,24 +172,6 @@ def _predicted_metrics(estimate: Mapping[str, Any]) -> tuple[list[dict[str, Any]
     return metrics, reasons
 
 
-def _advice(run: RunArtifacts, operators: Sequence[OperatorFacts], known: set[str]) -> list[dict[str, Any]]:
-    out = []
-    for item in advise(case_of(run, operators)):
-        told = item.to_dict()
-        entities = [f"source_operator/operator/{index}" for index in item.finding.operators]
-        out.append(
-            {
-                "id": item.id,
-                "category": "optimization",
-                "severity": item.rule.severity,
-                "message": item.finding.message,
-                "affected_entity_ids": [entity for entity in entities if entity in known],
-                "details": {name: told[name] for name in ("rule", "evidence", "thresholds", "source")},
-            }
-        )
-    return out
-
-
 def standardized(run: RunArtifacts, operators: Sequence[OperatorFacts] = ()) -> dict[str, Any]:
     """The document of a bundle that was read; with `operators`, the bundle's facts of them, it carries advice.
 
@@ -214,9 +197,10 @@ def standardized(run: RunArtifacts, operators: Sequence[OperatorFacts] = ()) -> 
         "entities": entities,
         "entity_kinds": kinds,
     }
-    advice = _advice(run, operators, {entity["id"] for entity in entities}) if operators and not failed else []
+    advice = advise(case_of(run, operators)) if operators and not failed else ()
     if advice:
-        result["advice"] = advice
+        known = {entity["id"] for entity in entities}
+        result["advice"] = [to_standard(item, known) for item in advice]
     for field, wanted in (("errors", "error"), ("warnings", "warning")):
         texts = [f"{i['code']}: {i['message']}" for i in issues if i.get("severity") == wanted]
         if texts:

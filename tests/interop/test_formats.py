@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.cli._main import run_cli
 from harness.core.errors import HarnessError, ModelError, UsageError
 from harness.core.frozen import thaw
 from harness.interop.bundle import standardized, tables
@@ -153,6 +154,30 @@ def test_vela_needs_a_model_and_both_settings(tmp_path: Path) -> None:
         estimate(pointer, memory_mode="Shared_Sram", **settings)
     with pytest.raises(UsageError):
         estimate(DIGITS, memory_mode="", **settings)
+
+
+def test_vela_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "vela.json"
+    settings = ["--accelerator", "ethos-u55-128", "--system-config", "Ethos_U55_High_End_Embedded"]
+    assert run_cli(["vela", str(DIGITS), *settings, "--memory-mode", "Shared_Sram", "--out", str(place)]) == 0
+    text = capsys.readouterr().out
+    assert "predicted by Vela; Ethos_U55_High_End_Embedded, Shared_Sram" in text
+    assert "partial: source_operator/operator/7" in text
+    document = check(json.loads(place.read_text()))
+    assert document["results"][0]["mode"] == "predicted"
+    rules = {item["details"]["rule"] for item in document["results"][0]["advice"]}
+    assert rules == {"depthwise_then_pointwise"}
+    assert run_cli(["vela", str(DIGITS), *settings]) == 2, "the memory mode is no guess"
+    assert run_cli(["vela", str(DIGITS), "--tables", str(tmp_path), *settings]) == 2
+    assert run_cli(["vela", str(DIGITS)]) == 2
+    assert "--accelerator" in capsys.readouterr().err
+
+
+def test_without_vela_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.executable", "/no/such/place/python")
+    command = ["vela", str(DIGITS), "--accelerator", "ethos-u55-128", "--system-config", "a", "--memory-mode", "b"]
+    assert run_cli(command) == 6
+    assert "harness-hil[vela]" in capsys.readouterr().err
 
 
 def test_rows_that_were_rewritten_belong_to_the_next_of_their_kind() -> None:

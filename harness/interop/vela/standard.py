@@ -6,8 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from harness.advice.advise import advise
+from harness.advice.case import Case, Layer
+from harness.interop.advice import to_standard
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
 from harness.interop.vela.tables import VelaLayer, VelaTables
+from harness.model.operators import operator_facts
 from harness.model.types import Model
 
 PRODUCER = "vela"
@@ -114,6 +118,20 @@ def _checks(model: Model | None, by_source: dict[int, list[VelaLayer]]) -> list[
     return out
 
 
+def _advice(model: Model, by_source: dict[int, list[VelaLayer]]) -> list[dict[str, Any]]:
+    """Advice on the estimate; an operator's cycles are those of the rows that it became."""
+    layers: list[Layer] = []
+    cycles = {index: sum(row.figures.get("Op Cycles", 0) for row in rows) for index, rows in by_source.items()}
+    total = sum(cycles.values())
+    for facts in operator_facts(model):
+        rows = by_source.get(facts.index, [])
+        own = cycles.get(facts.index)
+        share = own / total if own is not None and total else None
+        placement = "CPU" if any(row.target != "NPU" for row in rows) else "NPU"
+        layers.append(Layer(facts, own, share, placement=placement))
+    return [to_standard(item) for item in advise(Case(tuple(layers), "predicted", memory_rules=False))]
+
+
 def standard_document(
     tables: VelaTables,
     model: Model | None = None,
@@ -158,6 +176,9 @@ def standard_document(
     unmapped = sum(index is None for index in mapping)
     if unmapped:
         result["warnings"] = [f"{unmapped} of {len(mapping)} compiled operators map to no source operator"]
+    advice = _advice(model, by_source) if model is not None else []
+    if advice:
+        result["advice"] = advice
     results = [result]
     if checks:
         passed = sum(item["status"] == "pass" for item in checks)
