@@ -18,6 +18,7 @@ CAMPAIGNS: dict[str, tuple[str, str]] = {
     "cost-model": ("tests.campaigns.cost_model", "fit costs/emulated.json again, and see how far predictions are off"),
     "interop": ("tests.campaigns.interop", "random graphs against MLIA; mutated inputs of every format"),
     "layers": ("tests.campaigns.layers", "every layer of every model file, both boards, both kernel sets"),
+    "mutants": ("tests.campaigns.mutants", "mutated model files: refused or compiled, within limits, under sanitizers"),
     "operators": ("tests.campaigns.operators", "random operators against the host references, 5,000 of each"),
     "frames": ("tests.campaigns.frames", "10 million random and mutated frames through the C and the Python codec"),
     "wheel": ("tests.campaigns.wheel", "the wheel in an empty environment, read-only, away from the clone"),
