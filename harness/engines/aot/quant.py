@@ -38,7 +38,8 @@ def round_half_away(value: float) -> int:
 
 
 def round_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Nearest integers, ties away from zero."""
+    """Nearest integers, ties away from zero; finite values, those far away brought nearer."""
+    values = np.clip(values, -_FAR, _FAR)
     return np.where(values >= 0, np.floor(values + 0.5), np.ceil(values - 0.5)).astype(np.int64)
 
 

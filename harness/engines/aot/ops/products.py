@@ -103,7 +103,8 @@ def batch_matmul(op: OpView, config: KernelConfig) -> Lowered:
     if len(loops) > MATMUL_LOOPS:
         op.refuse(f"it has {len(loops)} axes of batches")
     first, second, target = op.affine(a, "input 0"), op.affine(b, "input 1"), op.affine(y, "the output")
-    factor = float(np.float32(first.scale) * np.float32(second.scale)) / target.scale
+    with np.errstate(over="ignore"):
+        factor = float(np.float32(first.scale) * np.float32(second.scale)) / target.scale
     if not factor < 1 << 22:
         op.refuse("the output's scale is too small for those of the inputs")
     multiplier, shift = fixed_point(factor)
@@ -181,8 +182,9 @@ def svdf(op: OpView, config: KernelConfig) -> Lowered:
     if op.affine(features, "features").zero or op.affine(times, "times").zero:
         op.refuse("weights have zero points other than 0")
     single = np.float32
-    one = float(single(source.scale) * single(feature_scale) / single(kept.scale))
-    two = float(single(kept.scale) * single(time_scale) / single(target.scale))
+    with np.errstate(over="ignore"):
+        one = float(single(source.scale) * single(feature_scale) / single(kept.scale))
+        two = float(single(kept.scale) * single(time_scale) / single(target.scale))
     if not max(one, two) < 1 << 22:
         op.refuse("a scale is too small for those before it")
     feature_factor, factor = fixed_point(one), fixed_point(two)

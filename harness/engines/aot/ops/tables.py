@@ -125,9 +125,12 @@ def leaky_relu(op: OpView, config: KernelConfig) -> Call:
 
 
 def _float_function(op: OpView, source: Affine, target: Affine, function: Callable[[float], float]) -> Call:
-    inverse = np.float32(1.0) / np.float32(target.scale)
-    reals = np.float32(source.scale) * (stored_values(op.input(0)) - source.zero).astype(np.float32)
-    results = np.array([function(float(real)) for real in reals], np.float32) * inverse
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        inverse = np.float32(1.0) / np.float32(target.scale)
+        reals = np.float32(source.scale) * (stored_values(op.input(0)) - source.zero).astype(np.float32)
+        results = np.array([function(float(real)) for real in reals], np.float32) * inverse
+    if not np.isfinite(results).all():
+        op.refuse("the output's scale is too small for that of the input")
     return table_call(op, _clamp8(round_away(results.astype(np.float64)) + target.zero))
 
 
@@ -213,9 +216,11 @@ def _saturate16(values: Values) -> Values:
 def hard_swish(op: OpView, config: KernelConfig) -> Call:
     """HARD_SWISH: x * min(max(x + 3, 0), 6) / 6, in 16-bit fixed point."""
     source, target = int8_function(op)
-    finer = np.float32(source.scale) * np.float32(1 / 128)
-    out_multiplier, out_exponent = checked_factor(op, float(finer / np.float32(target.scale)))
-    relu_multiplier, relu_exponent = checked_factor(op, float(finer / np.float32(3.0 / 32768.0)))
+    with np.errstate(over="ignore"):
+        finer = np.float32(source.scale) * np.float32(1 / 128)
+        to_output, to_gate = float(finer / np.float32(target.scale)), float(finer / np.float32(3.0 / 32768.0))
+    out_multiplier, out_exponent = checked_factor(op, to_output)
+    relu_multiplier, relu_exponent = checked_factor(op, to_gate)
     if out_exponent > 0:
         op.refuse("the output's scale is too small for that of the input")
     out_half, relu_half = _half(out_multiplier), _half(relu_multiplier)
