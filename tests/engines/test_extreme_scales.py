@@ -21,7 +21,7 @@ OPERATORS: dict[str, dict[str, Any]] = {
         name: {} for name in ("ABS", "ELU", "RELU", "RELU6", "HARD_SWISH", "LOGISTIC", "TANH", "QUANTIZE", "DEQUANTIZE")
     },
     **{name: {} for name in ("PRELU", "SQUARED_DIFFERENCE", "EQUAL", "GREATER")},
-    **{name: FUSED for name in ("ADD", "SUB", "MUL")},
+    **dict.fromkeys(("ADD", "SUB", "MUL"), FUSED),
     **{name: {"keep_dims": False} for name in ("MEAN", "SUM")},
     "BATCH_MATMUL": {"adj_x": False, "adj_y": True},
     "L2_NORMALIZATION": {"fused_activation_function": "NONE"},
