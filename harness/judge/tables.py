@@ -98,8 +98,15 @@ def _metric_row(name: str) -> tuple[str, ...]:
 
 def statuses() -> str:
     """`docs/statuses.md`: what every status means to a test and to a script."""
-    lines = ["# Statuses", "", NOTE, "", "The first of the list that occurs among metrics decides the whole. A pytest session in which nothing failed but",
-        "inconclusive verdicts ends with 7 too, any other failed one with 1.", ""]
+    lines = [
+        "# Statuses",
+        "",
+        NOTE,
+        "",
+        "The first of the list that occurs among metrics decides the whole. A pytest session in which nothing failed",
+        "but inconclusive verdicts ends with 7 too, any other failed one with 1.",
+        "",
+    ]
     head = ("status", "in a test", "exit code", "class in the session summary", "when")
     lines += _table(
         head,
