@@ -20,14 +20,16 @@ def hil_inputs() -> np.ndarray:
     return HELD_OUT["images"]
 
 
-@pytest.mark.hil(model="digits.tflite", boards=BOARDS, inspect=20)
-def test_fast_and_right(run, verdict):
-    """Outputs equal the host reference, the accuracy holds, and nothing got slower since the baseline."""
+@pytest.mark.hil(model="digits.tflite", boards=BOARDS, inspect=20, power="any", power_target_ms=300)
+def test_fast_and_right(run, power, verdict):
+    """Outputs equal the host reference, the accuracy holds, and nothing got slower or hungrier since the baseline."""
     assert run.outputs.match, run.outputs.explain()
     scores = run.output_array(0).reshape(len(HELD_OUT["labels"]), -1)
     accuracy = np.mean(scores.argmax(axis=1) == HELD_OUT["labels"])
     assert accuracy >= 0.95
+    assert power.inference is not None, power.suppressed
     assert verdict(profile="latency.yml")
+    assert verdict(profile="energy.yml")
 
 
 @pytest.mark.hil(

@@ -6,7 +6,7 @@ In bench.yaml:
       seed: 7
       window_pct: 1                       # sd of the clean window's clock, in percent of the true time
       counters_pct: 1                     # sd of the counters of each layer and boot
-      energy_pct: 1                       # sd of the modelled energy
+      energy_pct: 1                       # sd of the modelled energy, and of that of each window under a power monitor
       tails: normal                       # or student3, cauchy
       outliers: {share: 0.05, sd: 10}     # that share of the draws scatters with so many sd
       modes: {share: 0.2, sd: 5}          # that share of the draws lies so many sd higher
@@ -129,6 +129,13 @@ class BootNoise:
             ]
             common += settings.walk_sd * float(np.sum(steps))
         return common
+
+
+def energy_factors(settings: NoiseSettings, windows: int) -> tuple[float, ...]:
+    """Factors on the energy of successive windows under a power monitor; none when energy has no noise."""
+    if not settings.energy_pct:
+        return ()
+    return tuple(BootNoise(settings, settings.first_boot + number).energy() for number in range(windows))
 
 
 class NoiseSource:

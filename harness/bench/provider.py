@@ -189,6 +189,7 @@ class BoardLease:
     _probe: JLinkProbe | None = field(default=None, init=False)
     _released: bool = field(default=False, init=False)
     _doubtful: bool = field(default=False, init=False)
+    _power_cycle: Callable[[], None] | None = field(default=None, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -304,13 +305,29 @@ class BoardLease:
     def recover(self, deadline: Deadline | None = None) -> None:
         """Bring the board back to a defined state; an open probe is closed first.
 
+        When the provider's own way fails and a monitor feeds the board, its power is cycled and that way tried again.
+
         Raises:
             BenchError: that did not succeed.
         """
         self._check()
         self._close_probe()
-        self._hold.recover(deadline or Deadline(RECOVER_SECONDS, "the board to recover", f"board {self.serial}"))
+        limit = deadline or Deadline(RECOVER_SECONDS, "the board to recover", f"board {self.serial}")
+        try:
+            self._hold.recover(limit)
+        except HarnessError:
+            if self._power_cycle is None:
+                raise
+            self._power_cycle()
+            self._hold.recover(limit)
         self._doubtful = False
+
+    def attach_power_cycle(self, cycle: Callable[[], None] | None) -> None:
+        """Remember what takes the board's supply away and gives it back; None forgets it.
+
+        `recover` uses it when nothing gentler helps.
+        """
+        self._power_cycle = cycle
 
     def detach_probe(self) -> None:
         """Close the probe and leave the core running, so that no debugger draws current or halts anything."""

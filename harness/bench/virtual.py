@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.bench.locks import SerialLock, holder_text
-from harness.bench.noise import NoiseSettings, NoiseSource
+from harness.bench.noise import NoiseSettings, NoiseSource, energy_factors
 from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
@@ -51,6 +51,8 @@ __all__ = [
 SERIAL_BASE = 680_000_000
 BLOCK = 1000
 BLOCKS = 20_000
+NOISY_WINDOWS = 128
+"""Windows after which the noise of a power monitor repeats."""
 
 
 def first_serial(board_type: str) -> int:
@@ -71,13 +73,20 @@ class VirtualHold:
     """A leased emulated board."""
 
     def __init__(
-        self, board: BoardType, serial: int, options: LaunchOptions, deadline: Deadline, injection: Injection
+        self,
+        board: BoardType,
+        serial: int,
+        options: LaunchOptions,
+        deadline: Deadline,
+        injection: Injection,
+        noise: NoiseSettings | None = None,
     ) -> None:
         self.library = JLinkLibrary(jlink_library(), isolated=True)
         self._type = board
         self._serial = serial
         self._options = options
         self._injection = injection
+        self._noise = noise
         self.emulator = VirtualBoard.start(board, serial, deadline, options)
         self._monitor: VirtualPpk2 | None = None
 
@@ -140,6 +149,7 @@ class VirtualHold:
                 volts=supply.volts,
                 idle_a=supply.idle_a,
                 seed=self._serial,
+                factors=energy_factors(self._noise, NOISY_WINDOWS) if self._noise is not None else (),
             )
         return MonitorPlace("ppk2", self._monitor.path, supply.volts, 0, 0.0, f"by construction; {supply.basis}")
 
@@ -219,7 +229,7 @@ class VirtualProvider:
             known = tuple(sorted({board.jlink.device for board in self._types.values()}))
             options = replace(self._options, known_devices=known)
             injection = self._injections[info.board_type]
-            hold = VirtualHold(board_type, info.serial, options, deadline, injection)
+            hold = VirtualHold(board_type, info.serial, options, deadline, injection, self._noise)
             source = NoiseSource(self._noise) if self._noise is not None else None
             return BoardLease(info, board_type, hold, lock, source, hold)
         except BaseException:

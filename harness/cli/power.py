@@ -146,6 +146,33 @@ def calibrate(
                f"basis: \"{found.accuracy['basis']}\"}}")  # fmt: skip
 
 
+@app.command()
+def supply(
+    state: str = typer.Argument(..., help="on, off or cycle."),
+    monitor: str = _MONITOR,
+    address: str = _ADDRESS,
+    volts: float | None = typer.Option(None, "--volts", help="Voltage to set; needed for on and cycle."),
+) -> None:
+    """Feed the target, stop feeding it, or take its supply away for a moment. It stays so afterwards."""
+    from harness.core.deadline import Deadline
+    from harness.core.errors import UsageError
+    from harness.power.monitor import get_driver
+    from harness.runner.power import cycle
+
+    if state not in ("on", "off", "cycle"):
+        raise UsageError(f"There is no state {state!r}.", todo="Use on, off or cycle.")
+    if volts is None and state != "off":
+        raise UsageError("A voltage is needed to feed the target.", todo="Add --volts, as in --volts 1.8.")
+    mode = "ampere" if volts is None else "source"
+    settings = _settings(mode, volts if volts is not None else 1.0, 0, True)
+    with get_driver(monitor).open(address, settings, Deadline(10.0, f"the {monitor} to answer", address)) as device:
+        if state == "cycle":
+            cycle(device)
+        else:
+            device.supply(state == "on")
+    typer.echo(f"supply {'on' if state == 'cycle' else state}" + (f", {volts:g} V" if volts is not None else ""))
+
+
 def _settings(mode: str, volts: float | None, gate: int, keep_supply: bool) -> MonitorSettings:
     from harness.core.errors import UsageError
     from harness.power.monitor import MonitorSettings

@@ -118,8 +118,12 @@ def power_session(
             monitor.supply(True)
             if lease.board_type.source == "silicon":
                 time.sleep(SUPPLY_SETTLE_S)
+            lease.attach_power_cycle(lambda: cycle(monitor))
         log(f"{place.driver} at {place.address}: {mode} mode")
-        yield PowerSession(spec, lease, place, monitor, mode, directory, deadlines, log)
+        try:
+            yield PowerSession(spec, lease, place, monitor, mode, directory, deadlines, log)
+        finally:
+            lease.attach_power_cycle(None)
 
 
 def _place(spec: PowerSpec, lease: BoardLease, deadlines: Deadlines) -> MonitorPlace:

@@ -56,6 +56,7 @@ class Device:
         self._playing: deque[Playback] = deque()
         self._played = 0
         self._fell: int | None = None
+        self._windows = 0
 
     def receive(self, data: bytes) -> bytes:
         """Obey commands; returns the immediate answer."""
@@ -98,7 +99,11 @@ class Device:
         """Queue windows that have become complete in the log."""
         for records in self.log.windows():
             idle = self._pause(records)
-            self._playing.append(play(records, self.options, self.encoder.phase()).after(idle, self.options.idle_a))
+            factors = self.options.factors
+            factor = factors[self._windows % len(factors)] if factors else 1.0
+            self._windows += 1
+            window = play(records, self.options, self.encoder.phase(), factor)
+            self._playing.append(window.after(idle, self.options.idle_a))
 
     def _pause(self, records: Records) -> int:
         """Samples of idle before a window: what the log says lay between it and the one before, within bounds."""
@@ -200,6 +205,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser.add_argument("--noise-lsb", type=float, default=0.7)
     parser.add_argument("--gate-line", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--factors", default="", help="on the energy of each window in turn, separated by commas")
     parser.add_argument("--power-file", type=Path)
     parser.add_argument("--earlier", action="store_true")
     given = parser.parse_args(arguments)
@@ -211,6 +217,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             gate_line=given.gate_line,
             noise_lsb=given.noise_lsb,
             seed=given.seed,
+            factors=tuple(float(text) for text in given.factors.split(",") if text),
         )
     except ValueError as error:
         parser.error(str(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.deadline import Deadline
@@ -21,7 +22,15 @@ class VirtualPpk2:
 
     @classmethod
     def start(
-        cls, log: Path, deadline: Deadline, *, clock_hz: int, volts: float, idle_a: float, seed: int = 0
+        cls,
+        log: Path,
+        deadline: Deadline,
+        *,
+        clock_hz: int,
+        volts: float,
+        idle_a: float,
+        seed: int = 0,
+        factors: Sequence[float] = (),
     ) -> VirtualPpk2:
         """Start one before a gate log, which need not exist yet.
 
@@ -31,7 +40,8 @@ class VirtualPpk2:
         """
         process = spawn_guarded(
             [sys.executable, "-m", "harness.virtual.ppk2", "--log", str(log), "--clock-hz", str(clock_hz),
-             "--volts", repr(volts), "--idle-a", repr(idle_a), "--seed", str(seed)],
+             "--volts", repr(volts), "--idle-a", repr(idle_a), "--seed", str(seed),
+             "--factors", ",".join(map(repr, factors))],
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -60,7 +60,8 @@ class SignalOptions:
     """Constants of a virtual device and of the board it stands before.
 
     `volts` turns energy to current. `idle_a` is the board's idle current, a constant stated in its descriptor.
-    `noise_lsb` is the converter's rms noise in codes, at least 0.5.
+    `noise_lsb` is the converter's rms noise in codes, at least 0.5. `factors`, in turn and from the first again, multiply
+    the energy of each window: noise that a bench asks for.
     """
 
     clock_hz: int
@@ -70,6 +71,7 @@ class SignalOptions:
     noise_lsb: float = 0.7
     lead_s: float = 0.002
     seed: int = 0
+    factors: tuple[float, ...] = ()
     terms: Terms = field(default_factory=Terms)
 
     def __post_init__(self) -> None:
@@ -143,18 +145,19 @@ class LogReader:
             return
 
 
-def play(records: Records, options: SignalOptions, phase: float) -> Playback:
+def play(records: Records, options: SignalOptions, phase: float, factor: float = 1.0) -> Playback:
     """Currents and gate of a window.
 
     Args:
         records: of one window, in order, from its lead to its fall.
         options: constants.
         phase: where between two samples the first record lies, 0 to 1.
+        factor: on the window's energy.
 
     Each sample is the mean current over the interval that ends with it; its gate bit is the level at that end.
     """
     seconds = (records["cycles"] - records["cycles"][0]).astype(np.float64) / options.clock_hz
-    joules = (records["energy_fj"] - records["energy_fj"][0]).astype(np.float64) * 1e-15
+    joules = (records["energy_fj"] - records["energy_fj"][0]).astype(np.float64) * (1e-15 * factor)
     start = phase / RATE_HZ
     seconds = seconds + start
     idle_w = options.idle_a * options.volts
