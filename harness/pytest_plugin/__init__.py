@@ -15,6 +15,7 @@ from harness.pytest_plugin.fixtures import (
     hil_inputs,
     image,
     plan,
+    power,
     run,
     verdict,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "hil_inputs",
     "image",
     "plan",
+    "power",
     "pytest_addoption",
     "pytest_configure",
     "pytest_generate_tests",

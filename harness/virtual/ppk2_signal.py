@@ -60,8 +60,8 @@ class SignalOptions:
     """Constants of a virtual device and of the board it stands before.
 
     `volts` turns energy to current. `idle_a` is the board's idle current, a constant stated in its descriptor.
-    `noise_lsb` is the converter's rms noise in codes, at least 0.5. `factors`, in turn and from the first again, multiply
-    the energy of each window: noise that a bench asks for.
+    `noise_lsb` is the converter's rms noise in codes, at least 0.5. `factors`, in turn and from the first again,
+    multiply the energy of each window: noise that a bench asks for.
     """
 
     clock_hz: int
