@@ -181,25 +181,30 @@ static uint32_t prepare(const request_window_t *window) {
     return ticks;
 }
 
-/* State high says ready; the host raises go, and drops it again when it sees the gate. */
-static void await_go(void) {
+static void await_go_level(bool high) {
     uint64_t left = (uint64_t)request.go_timeout_ms * (HARNESS_CPU_CLOCK_HZ / 1000u);
 
-    if ((request.flags & REQUEST_FLAG_LOCKSTEP) == 0u) {
-        return;
-    }
-    publish(PHASE_READY);
-    hal_state(true);
-    while (!hal_go()) {
+    while (hal_go() != high) {
         const uint32_t ticks = lap();
 
         terminal.elapsed += ticks;
         left = left > ticks ? left - ticks : 0u;
         if (left == 0u) {
-            hal_state(false);
-            fail(MAILBOX_NO_GO, 0u);
+            fail(MAILBOX_NO_GO, high ? 1u : 0u);
         }
     }
+}
+
+/* State high says ready; the host raises go, and drops it again when it sees the gate. A go that is still
+ * high is that of the window before. */
+static void await_go(void) {
+    if ((request.flags & REQUEST_FLAG_LOCKSTEP) == 0u) {
+        return;
+    }
+    await_go_level(false);
+    publish(PHASE_READY);
+    hal_state(true);
+    await_go_level(true);
     hal_state(false);
     publish(PHASE_WINDOW);
 }

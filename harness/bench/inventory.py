@@ -64,8 +64,6 @@ class BenchMonitor(_Record):
     basis: str = ""
     mode: Literal["source", "ampere"] = "source"
     keep_supply: bool = False
-    state_line: Annotated[int, Field(ge=0, le=7)] | None = None
-    go_line: Annotated[int, Field(ge=0, le=7)] | None = None
 
     def place(self) -> MonitorPlace:
         """As a lease hands it out."""

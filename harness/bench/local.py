@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bench.locks import SerialLock
-from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace, Wires
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
@@ -79,6 +79,10 @@ class LocalHold:
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """The monitor that bench.yaml names for this board."""
         return self._power
+
+    def wires(self) -> Wires | None:
+        """None: nothing on this host drives a go line."""
+        return None
 
     def end(self) -> None:
         """Nothing to let go of."""

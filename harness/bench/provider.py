@@ -105,8 +105,7 @@ class MonitorPlace:
 
     `relative_error` is the half-width of its error at 95 %, None when nobody calibrated it; `basis` says what it
     rests on. `mode` source: the monitor feeds the board; ampere: it only measures. With `keep_supply` the board
-    stays fed between tests. `state_line` and `go_line` are the monitor's input and output for the wires of the
-    lock-step, None where they are not wired.
+    stays fed between tests.
     """
 
     driver: str
@@ -117,8 +116,18 @@ class MonitorPlace:
     basis: str = ""
     mode: Literal["source", "ampere"] = "source"
     keep_supply: bool = False
-    state_line: int | None = None
-    go_line: int | None = None
+
+
+class Wires(Protocol):
+    """Two wires to a board under a power monitor: its state line is read, its go line is driven."""
+
+    def ready(self) -> bool:
+        """Whether the state line is high: the firmware waits for go, or is done."""
+        ...
+
+    def go(self, high: bool, deadline: Deadline) -> None:
+        """Drive the go line; `BenchError` when that fails."""
+        ...
 
 
 class BoardHold(Protocol):
@@ -140,6 +149,10 @@ class BoardHold(Protocol):
 
     def power_monitor(self, deadline: Deadline) -> MonitorPlace | None:
         """The power monitor wired to the board, None when there is none."""
+        ...
+
+    def wires(self) -> Wires | None:
+        """The board's state and go lines; None where they are not wired."""
         ...
 
     def end(self) -> None:
@@ -301,6 +314,11 @@ class BoardLease:
     def disk_room(self) -> int | None:
         """Bytes of a bundle that the disk is to take; None, as everywhere but in tests, for as many as it can."""
         return self.faults.disk_room if self.faults is not None else None
+
+    def wires(self) -> Wires | None:
+        """State and go lines for the lock-step of a power run; None where they are not wired."""
+        self._check()
+        return self._hold.wires()
 
     def recover(self, deadline: Deadline | None = None) -> None:
         """Bring the board back to a defined state; an open probe is closed first.

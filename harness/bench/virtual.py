@@ -20,7 +20,7 @@ from typing import Any
 
 from harness.bench.locks import SerialLock, holder_text
 from harness.bench.noise import NoiseSettings, NoiseSource, energy_factors
-from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace
+from harness.bench.provider import BoardInfo, BoardLease, LeaseRequest, MonitorPlace, Wires
 from harness.bench.waiting import lock_first_free
 from harness.board.descriptor import BoardType
 from harness.core.deadline import Deadline
@@ -37,6 +37,7 @@ from harness.virtual.native_build import jlink_library
 from harness.virtual.ppk2_process import VirtualPpk2
 from harness.virtual.registry import registered
 from harness.virtual.usb import cdc_serial
+from harness.virtual.wires import VirtualWires
 
 __all__ = [
     "Fault",
@@ -152,6 +153,14 @@ class VirtualHold:
                 factors=energy_factors(self._noise, NOISY_WINDOWS) if self._noise is not None else (),
             )
         return MonitorPlace("ppk2", self._monitor.path, supply.volts, 0, 0.0, f"by construction; {supply.basis}")
+
+    def wires(self) -> Wires | None:
+        """State line and go line; None without the counter plugin, which sees the state line."""
+        emulator = self._type.emulator
+        if emulator is None or not self._options.counters:
+            return None
+        directory = self.emulator.directory
+        return VirtualWires(directory / EVENTS, directory / "qtest", emulator.pages.go)
 
     def _end_monitor(self) -> None:
         monitor, self._monitor = self._monitor, None

@@ -16,6 +16,9 @@ from harness.power.waveform import Waveform, WaveformWriter
 
 PUMP_S = 0.02
 LATENESS_S = 0.1
+PROMPT_S = 0.004
+EARLY = 10
+"""Values at the start that tell how promptly samples come."""
 
 
 @dataclass
@@ -43,6 +46,10 @@ class Lateness:
         elif late < self.values[-1][1]:
             self.values[-1] = (self.values[-1][0], round(late, 6))
 
+    def behind(self) -> float:
+        """Seconds by which the newest samples are later than the earliest were."""
+        return self.values[-1][1] - min(late for _, late in self.values[:EARLY]) if self.values else 0.0
+
 
 class Recording:
     """Records from entering the context to `finish`. Left without `finish` (an error), the file is removed.
@@ -57,6 +64,7 @@ class Recording:
         self._path = prepared_path(path)
         self._stop = threading.Event()
         self._changed = threading.Condition()
+        self._rises = 0
         self._falls = 0
         self._samples = 0
         self._gone = ""
@@ -98,9 +106,10 @@ class Recording:
             self._tell()
 
     def _tell(self) -> None:
-        falls = sum(1 for _, level in self._writer.edges if level == 0)
+        rises = sum(level for _, level in self._writer.edges)
         with self._changed:
-            self._falls, self._samples = falls, self._writer.samples
+            self._rises, self._falls = rises, len(self._writer.edges) - rises
+            self._samples = self._writer.samples
             self._changed.notify_all()
 
     @property
@@ -122,9 +131,23 @@ class Recording:
         """
         self._wait(lambda: self._samples >= count, deadline)
 
+    def wait_rises(self, count: int, deadline: Deadline) -> None:
+        """Wait until the gate rose so many times; errors as `wait_samples`."""
+        self._wait(lambda: self._rises >= count, deadline)
+
     def wait_windows(self, count: int, deadline: Deadline) -> None:
         """Wait until the gate fell so many times; errors as `wait_samples`."""
         self._wait(lambda: self._falls >= count, deadline)
+
+    def catch_up(self, seconds: float = 2.0) -> None:
+        """Record on until samples come as promptly as at the start, at most so long.
+
+        A busy host delays samples and loses none; what is still late after this while does not come at all.
+        """
+        end = time.monotonic() + seconds
+        with self._changed:
+            while self._lateness.behind() > PROMPT_S and not self._gone and time.monotonic() < end:
+                self._changed.wait(PUMP_S)
 
     def _wait(self, reached: object, deadline: Deadline) -> None:
         assert callable(reached)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.capture.terminal import Phase, PowerPlan, Terminal, TerminalError, parse_terminal
+from harness.capture.terminal import WIRE_GO, WIRE_STATE, Phase, PowerPlan, Terminal, TerminalError, parse_terminal
 from harness.core.deadline import Deadline
 from harness.core.errors import DeadlineError, HarnessError, TargetError, UsageError
 from harness.core.hashing import semantic_hash
@@ -35,13 +35,14 @@ from harness.runner.board import flash_board
 from harness.runner.power_plan import PowerSpec, gate_plan, plan_windows, planned_seconds, terminal_issues
 
 if TYPE_CHECKING:
-    from harness.bench.provider import BoardLease, MonitorPlace
+    from harness.bench.provider import BoardLease, MonitorPlace, Wires
     from harness.capture.record import Capture
     from harness.image.record import Build
     from harness.probe.jlink import JLinkProbe
     from harness.runner.deadlines import Deadlines
 
 POLL_SECONDS = 0.002
+LOCKSTEP_WIRES = WIRE_STATE | WIRE_GO
 IDLE_S = 0.05
 """Recorded before the power image starts, so that the floor is seen."""
 SUPPLY_SETTLE_S = 0.2
@@ -245,13 +246,16 @@ def _record(
     why = ""
     mailbox = Mailbox(session.lease, image, session.deadlines)
     mailbox.flash(session.log)
+    wires = session.lease.wires()
     with Recording(session.monitor, session.directory / "waveform.hwf") as recording:
         try:
             recording.wait_samples(int(IDLE_S * session.monitor.header().rate_hz), limit)
-            mailbox.start(plan, inputs)
-            session.log("power: the windows run")
+            plan = mailbox.start(plan, inputs, wires is not None)
+            session.log(f"power: the windows run{', in lock-step' if plan.lockstep else ''}")
+            if wires is not None and plan.lockstep:
+                lead(wires, recording, len(plan.windows), limit)
             recording.wait_windows(len(plan.windows), limit)
-            recording.wait_samples(recording.samples + 1, limit)
+            recording.catch_up()
         except DeadlineError:
             # What is missing, the analysis says: it sees more than that a wait was in vain.
             pass
@@ -265,6 +269,8 @@ def _record(
         failure = failure or (None if isinstance(error, TerminalError) else error)
     made = replace(
         evidence,
+        plan=plan,
+        lockstep=plan.lockstep,
         report=_analysed(session, waveform, plan, terminal, why),
         waveform=waveform.path,
         terminal=terminal,
@@ -292,6 +298,19 @@ def _analysed(
     )
 
 
+def lead(wires: Wires, recording: Recording, windows: int, deadline: Deadline) -> None:
+    """Let each window begin when the monitor records and the firmware is ready; go falls when the gate was seen."""
+    for number in range(1, windows + 1):
+        while not wires.ready():
+            deadline.check(f"{number - 1} windows begun; the firmware is not ready for the next")
+            time.sleep(POLL_SECONDS)
+        wires.go(True, deadline)
+        try:
+            recording.wait_rises(number, deadline)
+        finally:
+            wires.go(False, deadline)
+
+
 class Mailbox:
     """The host's side of a power image's RAM records. Uses the probe before and after the windows, never during."""
 
@@ -312,8 +331,12 @@ class Mailbox:
         """Write the power image."""
         flash_board(self._lease, self._image, self._deadlines, log)
 
-    def start(self, plan: PowerPlan, inputs: tuple[bytes, ...]) -> None:
-        """Boot, hand over inputs and request, see them accepted, and let go of the probe."""
+    def start(self, plan: PowerPlan, inputs: tuple[bytes, ...], wired: bool = False) -> PowerPlan:
+        """Boot, hand over inputs and request, see them accepted, and let go of the probe.
+
+        Returns:
+            The plan as it was handed over: in lock-step when the host is `wired` and the board says that it is too.
+        """
         probe = self._lease.open_probe()
         deadline = Deadline(self._deadlines["boot"], "the power image to start", self._name)
         probe.reset()
@@ -326,12 +349,14 @@ class Mailbox:
             raise TargetError(
                 "The power image takes inputs of another size.", why=f"{booted.inputs_bytes}, not {len(data)} bytes."
             )
+        plan = replace(plan, lockstep=wired and not LOCKSTEP_WIRES & ~booted.wires)
         probe.write_memory(booted.inputs_address, data)
         probe.write_memory(self._request.address + 4, plan.encode(self._nonce))
         probe.write_memory(self._request.address, struct.pack("<I", self._nonce))
         deadline = Deadline(self._deadlines["boot"], "the power image to accept its request", self._name)
         self._await(probe, (Phase.ACCEPTED, Phase.READY, Phase.WINDOW, Phase.DONE), deadline)
         self._lease.detach_probe()
+        return plan
 
     def _await(self, probe: JLinkProbe, phases: tuple[Phase, ...], deadline: Deadline) -> Terminal:
         while True:

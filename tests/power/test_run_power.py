@@ -70,6 +70,8 @@ def test_bundle_has_energy_that_follows_from_its_waveform(outcome: RunOutcome) -
     power = bundle.summary["power"]
     assert power["measurement_scope"] == "gpio_gated_clean_window" and power["integrity"] == "valid"
     assert power["source"] == "emulated"
+    # Emulated boards have all three wires: each window waited for the host.
+    assert power["sync"] == {"lockstep": True} and power["debugger"] == "detached"
     terminal = power["terminal"]
     assert terminal["status"] == "ok" and terminal["requested_count"] == terminal["completed_count"]
     # Bit for bit the same firmware counted the same energy in its clean window, inputs restored there too.
