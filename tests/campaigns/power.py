@@ -1,6 +1,6 @@
 """Energy of synthetic windows, faulty and clean PPK2 streams, and a long capture in bounded memory.
 
-python -m tests.campaigns power [calibration|faults|long] [--seed N] [--streams N] [--samples N]
+python -m tests.campaigns power [calibration|faults|boards|long] [--seed N] [--streams N] [--samples N]
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from harness.power.gating import GatePlan
 from harness.power.report import analyse
-from harness.virtual.ppk2_signal import Encoder
+from harness.power.waveform import Waveform, WaveformWriter
+from harness.virtual.ppk2_signal import Encoder, LogReader, SignalOptions, play
 from tests.power.faults import Faulty, clean, faulty, wrong_number
 from tests.power.support import capture, header, options, window, words_of
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.tflite"
+BOARD_OPTIONS = SignalOptions(clock_hz=25_000_000, volts=1.8, idle_a=0.0005)
 
 
 def calibration(seed: int, windows: int = 200) -> tuple[float, float]:
@@ -147,10 +152,55 @@ def long(samples: int) -> bool:
     return ratio <= 1.5 and speed >= 10 and full["peak_mb"] <= 300
 
 
+def board_window(board: str) -> np.ndarray:
+    """What the counter plugin logs of one inference of the demo's model on an emulated board."""
+    from harness.bench.inventory import load_bench
+    from harness.image.build import build
+    from harness.plan.freeze import freeze
+    from harness.runner.board import flash_board, lease_board
+    from harness.runner.deadlines import Deadlines
+    from harness.runner.measure import capture_request, measure
+    from harness.virtual.command import EVENTS
+
+    plan = freeze(DIGITS, board=board, iterations=1, warmup=1, per_layer=False, window_mode="fixed")
+    limits = Deadlines.of({})
+    with tempfile.TemporaryDirectory() as folder:
+        made = build(plan, Path(folder) / "build")
+        with lease_board(load_bench(None), made, serial=None, holder="campaign", deadlines=limits) as lease:
+            measure(flash_board(lease, made, limits), capture_request(made, (), ()), limits)
+            log = lease._hold.emulator.directory / EVENTS  # type: ignore[attr-defined]
+            (records,) = LogReader(log, BOARD_OPTIONS).windows()
+    return records
+
+
+def boards(seeds: int) -> bool:
+    """One window of each board of the demo under many seeds of noise, against the energy in its log."""
+    good = True
+    for board in ("mps2_an386", "mps3_an547"):
+        records = board_window(board)
+        truth = (int(records["energy_fj"][-1]) - int(records["energy_fj"][0])) * 1e-15
+        ratios = []
+        with tempfile.TemporaryDirectory() as folder:
+            for seed in range(seeds):
+                encoder = Encoder(replace(BOARD_OPTIONS, seed=seed))
+                part = play(records, encoder.options, encoder.phase()).after(3000, encoder.options.idle_a)
+                words = encoder.encode(part.amperes, part.gate)
+                tail = encoder.encode(np.full(3000, encoder.options.idle_a), np.zeros(3000, np.uint8))
+                writer = WaveformWriter(Path(folder) / str(seed), header(volts=BOARD_OPTIONS.volts))
+                writer.append_words(np.concatenate((words, tail)))
+                writer.close()
+                found = analyse(Waveform(Path(folder) / str(seed)), GatePlan(), 1.0).windows[0]
+                ratios.append(abs(found.energy_j - truth) / found.energy_u95_j)
+        inside = float(np.mean(np.asarray(ratios) <= 1.0))
+        print(f"{board}, {seeds} seeds: {inside:.1%} inside, largest error {max(ratios):.2f} intervals")
+        good &= 0.90 <= inside <= 0.995 and max(ratios) <= 2.0
+    return good
+
+
 def main(arguments: list[str]) -> int:
     """Run the campaign; 0 when all limits hold."""
     parser = argparse.ArgumentParser(prog="power")
-    parser.add_argument("part", nargs="?", choices=("calibration", "faults", "long", "all"), default="all")
+    parser.add_argument("part", nargs="?", choices=("calibration", "faults", "boards", "long", "all"), default="all")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--streams", type=int, default=400)
     parser.add_argument("--samples", type=int, default=100_000_000)
@@ -167,6 +217,8 @@ def main(arguments: list[str]) -> int:
             f"faults, seed {given.seed}: {given.streams} faulty, {given.streams // 2} clean, {len(findings)} findings"
         )
         good &= not findings
+    if given.part in ("boards", "all"):
+        good &= boards(given.streams // 2)
     if given.part in ("long", "all"):
         good &= long(given.samples)
     return 0 if good else 1

@@ -20,7 +20,7 @@ from harness.power.report import analyse
 from harness.runner.board import flash_board, lease_board
 from harness.runner.deadlines import Deadlines
 from harness.runner.measure import capture_request, measure
-from harness.virtual.launcher import EVENTS
+from harness.virtual.command import EVENTS
 from harness.virtual.ppk2_signal import LogReader, SignalOptions
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.tflite"
@@ -80,7 +80,7 @@ def test_bench_file_names_the_monitor_of_a_board(tmp_path: Path) -> None:
     )
     file.write_text(text)
     (local,) = (provider for provider in load_bench(file).providers if provider.name == "local")
-    hold = LocalHold(local._boards[0], load_board_type("mps2_an386"))  # type: ignore[attr-defined]
+    hold = LocalHold(local._boards[0], load_board_type("mps2_an386"), local._usb)  # type: ignore[attr-defined]
     assert hold.power_monitor(Deadline(1, "it")) == MonitorPlace("ppk2", "/dev/ttyACM9", 3.0)
     file.write_text(text.replace("volts: 3", "volts: -3"))
     with pytest.raises(BenchFileError):
