@@ -24,7 +24,7 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="refuse unknown keys in captures")] = False,
     compat: Annotated[bool, typer.Option("--compat", help="post-process exactly as the reference does")] = False,
     method: Annotated[str | None, typer.Option("--method", help="method of an ETRecord that holds several")] = None,
-    model: Annotated[Path | None, typer.Option("--model", help="the model that Vela's tables are of")] = None,
+    model: Annotated[Path | None, typer.Option("--model", help="of Vela's tables, or .vgf of a capture")] = None,
     ticks_per_ms: Annotated[float, typer.Option("--ticks-per-ms", help="time unit of an ETDump")] = 1e6,
     statistics_mode: Annotated[int | None, typer.Option("--statistics-mode", help="of VGF payloads: 0 or 1")] = None,
     generation: Annotated[str | None, typer.Option("--generation", help="of VGF payloads: G1 or G2")] = None,

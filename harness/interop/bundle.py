@@ -19,6 +19,7 @@ from harness.core.frozen import thaw
 from harness.interop.advice import to_standard
 from harness.interop.errors import ForeignFormatError
 from harness.interop.mlia.build import document, numeric, unavailable, with_standard
+from harness.interop.power import layer_energies, power_metrics
 from harness.model.operators import OperatorFacts
 from harness.predict.bundle import HIGH, LOW, SOURCE
 from harness.results.reader import RunArtifacts
@@ -56,7 +57,7 @@ def _finite(value: Any) -> TypeGuard[int | float]:
 
 
 def _layer_parts(
-    layers: tuple[Mapping[str, Any], ...], reasons: Mapping[Any, str]
+    layers: tuple[Mapping[str, Any], ...], reasons: Mapping[Any, str], energies: Mapping[int, float]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Any]]:
     uses = Counter(row.get("source_index") for row in layers)
     entities: dict[str, dict[str, Any]] = {}
@@ -76,6 +77,8 @@ def _layer_parts(
         else:
             key = operator
         metrics = _layer_metrics(row, reasons.get(index, "No pass measured cycles of this layer."))
+        if position in energies:
+            metrics.append(numeric("power.energy_j", energies[position], "J", additive=True))
         if metrics:
             breakdowns.append({"entity_id": key, "metrics": metrics})
     return list(entities.values()), breakdowns, kinds
@@ -184,8 +187,9 @@ def standardized(run: RunArtifacts, operators: Sequence[OperatorFacts] = ()) -> 
     layers = tuple(dict(thaw(row)) for row in run.layers)
     estimate = run.harness.get("estimate") if source == SOURCE else None
     estimate = estimate if isinstance(estimate, Mapping) else {}
-    entities, breakdowns, kinds = _layer_parts(layers, _unpredicted(estimate))
+    entities, breakdowns, kinds = _layer_parts(layers, _unpredicted(estimate), layer_energies(run.summary))
     metrics, reasons = _predicted_metrics(estimate) if estimate else _model_metrics(run)
+    metrics += power_metrics(run.summary)
     issues = [thaw(issue.to_dict()) for issue in manifest.issues] if manifest is not None else []
     result: dict[str, Any] = {
         "kind": "performance",

@@ -24,7 +24,7 @@ from harness.results.reader import verify_bundle
 LOSSES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "mlia": (
         (
-            "energy, repeats, per-iteration samples",
+            "uncertainty of energy, repeats, per-iteration samples",
             "no place in the schema; kept under extensions.harness where it fits",
         ),
         ("marks and coverage of projected figures", "kept under extensions.harness; left out with --compat"),

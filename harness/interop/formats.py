@@ -69,7 +69,7 @@ def _capture(path: Path, head: bytes) -> bool:
 def _read_capture(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
     from harness.interop.captures.standard import standard_document
 
-    return standard_document(paths, strict=options.strict)
+    return standard_document(paths, strict=options.strict, model=options.model)
 
 
 def _etdump(path: Path, head: bytes) -> bool:

@@ -77,6 +77,7 @@ def capture(
     operators: Mapping[int, Sequence[int]] | None = None,
     extra: Mapping[str, Any] | None = None,
     dispatches: int = 1,
+    shader: bytes = b"\x03\x02\x23\x07spirv-stub!!....",
 ) -> Path:
     """Write a capture with one pipeline and one session."""
     ids = list(listed if listed is not None else sorted(blocks))
@@ -85,7 +86,7 @@ def capture(
     files = {
         "debug_database.bin": debug_database(chains or {30: ids}, operators or {30: [530]}),
         "neural_statistics_info.bin": info(ids),
-        "shader_module_0.spv": b"\x03\x02\x23\x07spirv-stub!!",
+        "shader_module_0.spv": shader,
     }
     session.mkdir(parents=True)
     for name, data in files.items():

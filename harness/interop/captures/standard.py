@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.interop.captures.blobs import StripeStatistics, read_info, read_statistics
+from harness.interop.captures.choice import VgfModel, dispatches_of, read_vgf_model
 from harness.interop.captures.debug import DebugDatabase, read_debug_database
 from harness.interop.captures.layout import Dispatch, read_tree
 from harness.interop.errors import ForeignFormatError
@@ -74,6 +75,25 @@ def find_capture(path: Path) -> tuple[Path, tuple[str, ...]]:
         if (place / "capture.json").is_file():
             return place, path.relative_to(place).parts
     raise ForeignFormatError("This is no capture.", file=str(path), why="there is no capture.json in it or above it")
+
+
+def select_for(
+    paths: Sequence[Path], model: VgfModel, *, strict: bool = False
+) -> tuple[list[Dispatch], tuple[str, ...], Path]:
+    """The dispatches of a model: of a capture's root, of one execution, or all named.
+
+    Raises:
+        ForeignFormatError: as `select`, and where the capture's SPIR-V is not the model's.
+    """
+    roots = {find_capture(path)[0] for path in paths}
+    if len(roots) == 1 and not find_capture(paths[0])[1]:
+        named: list[Dispatch] = []
+        tree = read_tree(root := roots.pop(), strict=strict)
+    else:
+        named, _, root = select(paths, strict=strict)
+        tree = read_tree(root, strict=strict)
+    chosen, notes = dispatches_of(tree, model, named)
+    return chosen, (*tree.warnings, *notes), root
 
 
 def select(paths: Sequence[Path], *, strict: bool = False) -> tuple[list[Dispatch], tuple[str, ...], Path]:
@@ -198,14 +218,21 @@ def _operators(
 
 
 def standard_document(
-    paths: Sequence[Path], *, strict: bool = False, timestamp: str = "1970-01-01T00:00:00+00:00"
+    paths: Sequence[Path],
+    *,
+    strict: bool = False,
+    model: Path | None = None,
+    timestamp: str = "1970-01-01T00:00:00+00:00",
 ) -> dict[str, Any]:
     """A measured document for one or more dispatches, one segment each, in the order given.
+
+    With `model`, a VGF file, the dispatches are those whose SPIR-V lies in it.
 
     Raises:
         ForeignFormatError: the capture is damaged or the choice is not clear.
     """
-    dispatches, warnings, _ = select(paths, strict=strict)
+    vgf = read_vgf_model(model) if model is not None else None
+    dispatches, warnings, _ = select(paths, strict=strict) if vgf is None else select_for(paths, vgf, strict=strict)
     segments = [read_segment(dispatch, index) for index, dispatch in enumerate(dispatches)]
     entities: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []
@@ -227,7 +254,10 @@ def standard_document(
     }
     if warnings:
         result["warnings"] = list(warnings)
-    digest = hashlib.sha256(shader).hexdigest()
+    digest = hashlib.sha256(shader if vgf is None else vgf.data).hexdigest()
+    source = {"name": first.shader.name, "format": "spv", "size_bytes": len(shader)}
+    if vgf is not None:
+        source = {"name": vgf.path.name, "format": "vgf", "size_bytes": len(vgf.data)}
     return document(
         run_id=f"capture:{digest}:{[d.relative for d in dispatches]}",
         timestamp=timestamp,
@@ -238,7 +268,7 @@ def standard_document(
             "configuration": {},
             "description": "Neural Technology measured profiling data",
         },
-        model={"name": first.shader.name, "format": "spv", "hash": digest, "size_bytes": len(shader)},
+        model={**source, "hash": digest},
         backends=[_backend(dispatches)],
         results=[result],
         context={"runtime_configuration": {"profiling_data": [d.relative for d in dispatches]}},
