@@ -20,6 +20,8 @@ EVENTS = "events"
 SWO = "swo"
 """Name of the trace ring in a board's directory."""
 
+PTY_MASTER = "/dev/ptmx"
+
 
 def emulator_command(
     program: Path,
@@ -46,8 +48,8 @@ def emulator_command(
 
 
 def _uarts(emulator: Emulator) -> list[str]:
-    """A pty for each UART that a transport uses; the others lead nowhere."""
-    used = {index: name for name, index in emulator.uarts.items()}
+    """A pty for each UART that a transport uses; the others lead nowhere, and so do all on a host without ptys."""
+    used = {index: name for name, index in emulator.uarts.items()} if os.access(PTY_MASTER, os.R_OK | os.W_OK) else {}
     options: list[str] = []
     for index in range(max(used, default=0) + 1):
         name = used.get(index)

@@ -10,6 +10,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import DeadlineError, ProbeError
 from harness.probe.cdc import boot, find_tty
 from harness.probe.hub import Hub, HubError, HubPort, power_cycle
+from harness.probe.listing import list_usb_probes
 from harness.probe.transports import Link, PortPlace
 from harness.probe.usb import SysfsBackend, UsbBus
 from harness.virtual.usb import DESCRIPTORS, cdc_serial, write_cdc_device
@@ -42,6 +43,12 @@ def test_a_listing_names_everything_and_opens_nothing(bus: Bus, usb: UsbBus) -> 
         ("1-2.4", "serial port", "HARNESS-7", ("/dev/ttyACM1",)),
         ("1-3", "power monitor", "C0FFEE", ("/dev/ttyACM0",)),
     ]
+    assert bus.opened == []
+
+
+def test_probes_are_listed_from_the_same_devices(bus: Bus, usb: UsbBus) -> None:
+    (probe,) = list_usb_probes(bus, usb.sysfs).probes
+    assert (probe.serial, probe.product, probe.location) == (683012345, "J-Link", "1-1")
     assert bus.opened == []
 
 

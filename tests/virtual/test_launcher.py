@@ -11,7 +11,7 @@ import pytest
 from harness.board.descriptor import load_board_type
 from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, BoardBusyError, HarnessError, TargetError, ToolMissingError
-from harness.virtual import launcher
+from harness.virtual import command, launcher
 from harness.virtual.launcher import VirtualBoard
 from harness.virtual.registry import places, registered
 from tests.virtual.fixtures import Open, Start
@@ -54,6 +54,13 @@ def test_pages_file_states_where_the_pages_lie_in_the_emulator(board: str, start
     with open(f"/proc/{emulator.pid()}/mem", "rb") as memory:
         memory.seek(pages["observer"] + 64)
         assert memory.read(19) == b"a word that is seen"
+
+
+def test_a_host_without_ptys_has_boards_without_serial_ports(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(start("mps2_an386").ports) == {"serial", "cdc"}
+    monkeypatch.setattr(command, "PTY_MASTER", "/dev/none")
+    emulator = start("mps2_an386")
+    assert emulator.alive and emulator.ports == {} and not emulator.usb_tree.exists()
 
 
 def test_stop_leaves_nothing_and_may_be_repeated(start: Start) -> None:
