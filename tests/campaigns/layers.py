@@ -1,4 +1,6 @@
-"""Every layer of every model file at hand, on both boards, with both kernel sets, against tflite-micro.
+"""Every layer of every model file at hand, and of one of all operators, against tflite-micro.
+
+On both boards, with both kernel sets.
 
 Inferences run in a row from a reset state, and after another reset again with every layer sent to the host; 64 of a
 streaming model, whose variables are compared with its layers. Arguments: names of models (default all).
@@ -13,12 +15,21 @@ from pathlib import Path
 from harness.image.build import build
 from harness.plan.freeze import freeze
 from tests.e2e.conftest import BOARDS, DIGITS, QUICK
-from tests.e2e.every_layer import FILES, INPUTS, KERNELS, STREAMING, STREAMING_INPUTS, checked, run_inputs
+from tests.e2e.every_layer import (
+    FILES,
+    INPUTS,
+    KERNELS,
+    STREAMING,
+    STREAMING_INPUTS,
+    checked,
+    every_operator,
+    run_inputs,
+)
 
 
 def main(arguments: list[str]) -> int:
     """Run the campaign; returns the exit status."""
-    models = {"digits": DIGITS, **FILES}
+    models = {"digits": DIGITS, **FILES, "operators": None}
     unknown = set(arguments) - models.keys()
     if unknown:
         print(f"no model {', '.join(sorted(unknown))}; there are {', '.join(models)}")
@@ -30,7 +41,10 @@ def main(arguments: list[str]) -> int:
         for board in BOARDS:
             for kernels in KERNELS:
                 with tempfile.TemporaryDirectory(prefix="harness-layers-") as place:
-                    made = build(freeze(models[name], board=board, backend=kernels, **QUICK), Path(place) / "build")
+                    model = models[name] or Path(place) / "operators.tflite"
+                    if models[name] is None:
+                        model.write_bytes(every_operator())
+                    made = build(freeze(model, board=board, backend=kernels, **QUICK), Path(place) / "build")
                     count = STREAMING_INPUTS if name in STREAMING else INPUTS
                     outcome = run_inputs(made, Path(place) / "bundle", count)
                 found, clean = checked(outcome), outcome.capture.clean

@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.image.record import Build
 from harness.runner.run import RunOutcome, run
+from tests.engines.cases import KINDS, mixed
 from tests.engines.real_models import shared_models, wake_word_models
 
 INPUTS = 20
@@ -45,10 +46,24 @@ def input_cases(size: int, seed: int, count: int = INPUTS) -> list[bytes]:
     return [case.tobytes() for case in (*fixed, *rest)]
 
 
+def _floats(size: int, seed: int, count: int) -> list[bytes]:
+    draw = np.random.default_rng(seed)
+    return [draw.normal(0, 3, size // 4).astype("<f4").tobytes() for _ in range(count)]
+
+
+def every_operator() -> bytes:
+    """A model with one random operator of every kind the engine has."""
+    return mixed(sorted(KINDS), 5, 1)
+
+
 def run_inputs(build: Build, out: Path, count: int) -> RunOutcome:
     """Run inputs for outputs in a row, then, from a reset state, again with every layer sent to the host."""
-    sizes = [tensor.nbytes for tensor in build.engine.input_tensors]
-    columns = [input_cases(size, 1 + number, count) for number, size in enumerate(sizes)]
+    columns = [
+        _floats(tensor.nbytes, 1 + number, count)
+        if tensor.dtype == "float32"
+        else input_cases(tensor.nbytes, 1 + number, count)
+        for number, tensor in enumerate(build.engine.input_tensors)
+    ]
     return run(build, out=out, inputs=list(zip(*columns, strict=True)), inspect=count)
 
 

@@ -10,12 +10,22 @@ import pytest
 from harness.image.record import Build
 from harness.runner.run import RunOutcome
 from tests.e2e.conftest import BOARDS, DIGITS
-from tests.e2e.every_layer import FILES, INPUTS, KERNELS, STREAMING, STREAMING_INPUTS, checked, run_inputs
+from tests.e2e.every_layer import (
+    FILES,
+    INPUTS,
+    KERNELS,
+    STREAMING,
+    STREAMING_INPUTS,
+    checked,
+    every_operator,
+    run_inputs,
+)
 from tests.engines.cases import seeded_model
 
 
 def whole_models() -> list[tuple[str, str]]:
-    return [(name, board) for name in ("digits", "seeded", *sorted(FILES.keys() - STREAMING)) for board in BOARDS]
+    names = ("digits", "seeded", *sorted(FILES.keys() - STREAMING))
+    return [("operators", BOARDS[0]), *((name, board) for name in names for board in BOARDS)]
 
 
 def streaming_models() -> list[tuple[str, str, str]]:
@@ -37,6 +47,10 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         if name == "seeded":
             file = directory / "seeded.tflite"
             file.write_bytes(seeded_model())
+            return file
+        if name == "operators":
+            file = directory / "operators.tflite"
+            file.write_bytes(every_operator())
             return file
         return FILES[name]
 
