@@ -24,6 +24,9 @@ Selection = Mapping[str, str | Sequence[str]]
 
 DEFAULT_SELECTION: Selection = dict.fromkeys(GROUPS, "default")
 NO_PMU = "not available on this core: it has no PMU, only a cycle counter"
+EIGHT_BITS = "not measured: a counter of 8 bits wraps unseen within a layer"
+DWT_SMALL = ("DWT_CPICNT", "DWT_EXCCNT", "DWT_SLEEPCNT", "DWT_LSUCNT", "DWT_FOLDCNT")
+"""The other counters that a core without PMU may have."""
 NO_COUNTERS = "not available: this target has no cycle counter"
 REFUSED = "not counted by this core: its PMU refuses the event"
 NO_PLUGIN = "not available: this emulator keeps no counters; it tells instructions alone, from its fixed -icount"
@@ -101,6 +104,8 @@ def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: boo
         return Passes((), dict.fromkeys([CPU_CYCLES, *wanted], NO_COUNTERS))
     passes: list[PassPlan] = []
     unavailable = {} if observer else dict.fromkeys(OBSERVATIONS, NO_EMULATOR)
+    if slots == 0:
+        unavailable.update(dict.fromkeys(DWT_SMALL, EIGHT_BITS))
     for group, events in groups.items():
         counted = [event for event in events if event.name != CPU_CYCLES]
         if slots == 0:

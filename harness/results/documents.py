@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.core.frozen import thaw
 from harness.results.context import RunContext, producer_version
+from harness.results.crosscheck import statement
 from harness.results.facts import MeasuredResult
 from harness.results.layers import write_layers
 from harness.results.outputs import OutputsCheck
@@ -204,6 +205,7 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
         "unavailable": thaw(facts.unavailable),
         "events": list(facts.events),
         "failed_attempts": thaw(facts.failed_attempts),
+        "cross_pass": statement(facts.spreads),
         "outputs": _outputs(facts.outputs),
         "aggregation": context.aggregation,
         "profiled_basis": "sum of the bracketed layers of the pass that measures cycles",

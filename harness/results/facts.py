@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.core.frozen import EMPTY, freeze_fields, thaw
+from harness.results.crosscheck import Spread
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence
 from harness.results.types import ProfileResult
@@ -76,7 +77,8 @@ class RunFacts:
 
     `self_test` is what the firmware saw when it made every counter advance and stand still. `unavailable` maps names of
     counters and figures to the reason why they were not measured. `rejected` counts samples left out of aggregation,
-    by pass; `lost_layers` are layers of which no sample was left. `failed_attempts` came before the one that succeeded.
+    by pass; `spreads` tell how far passes differ over the same layer; `lost_layers` are layers of which no sample was
+    left. `failed_attempts` came before the one that succeeded.
     """
 
     source: str = ""
@@ -91,6 +93,7 @@ class RunFacts:
     events: tuple[str, ...] = ()
     power: PowerEvidence | None = None
     failed_attempts: tuple[Mapping[str, Any], ...] = ()
+    spreads: tuple[Spread, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events", "failed_attempts")

@@ -70,6 +70,7 @@ _SPECS = (
     _warning("counter.cycles_missing_in_layer", "Some layers have cycles and others do not, so no total exists."),
     _error("counter.out_of_range", "Every sample of a layer was rejected, so its counts are unknown."),
     _warning("counter.samples_rejected", "Samples outside a counter's range were left out of aggregation."),
+    _warning("counter.passes_disagree", "Passes found other cycles for the same layer, beyond the bound of the check."),
     _error("clean.frozen", "The clean window took no time, so its figures are not measurements."),
     _warning("clean.missing", "The plan asks for a clean window and none was captured."),
     _error("metric.not_repeatable", "A metric that must repeat exactly differed between runs of one image."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from harness.capture.record import Capture, CleanWindow, PassRecord
 from harness.results.aggregate import EMULATOR_PREFIX, Aggregate, aggregate
 from harness.results.context import RunContext, producer_version
+from harness.results.crosscheck import spreads
 from harness.results.facts import CPU_CLOCKS, CleanFacts, MeasuredResult, RunFacts
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence, typed_result
@@ -30,6 +31,11 @@ from harness.results.types import (
 CYCLE_COUNTERS = ("ARM_PMU_CPU_CYCLES", "CPU_CYCLES", "DWT_CYCCNT", "CYCCNT", "cycles")
 """Names under which a pass may state the cycle counter."""
 _PLAIN = frozenset({"cycles", "CPU_CYCLES", "CYCCNT"})
+MUST_MOVE = frozenset(
+    {"ARM_PMU_CPU_CYCLES", "ARM_PMU_INST_RETIRED", "emulator.instructions", "emulator.cycles", "DWT_CYCCNT"}
+)
+"""Counters that cannot be zero over a whole inference on any core."""
+STILL = "read zero throughout; a core that does not count the event reads so too"
 ZERO_REFILL = "aot_raw_zero_refill_included_v1"
 """hpx's name for a window whose inferences include refilling zero inputs."""
 
@@ -149,7 +155,11 @@ def measure(
     keep_iterations: bool = True,
 ) -> MeasuredResult:
     """Turn a capture into a result. `keep_iterations` keeps every single reading in `pmu.presets`."""
-    passes = [aggregate_pass(item, context.counter_unit, context.aggregation) for item in capture.passes]
+    unavailable = dict(capture.unavailable)
+    passes = [
+        aggregate_pass(_counted(item, context.source, unavailable), context.counter_unit, context.aggregation)
+        for item in capture.passes
+    ]
     rows = {item.record.name: _layer_rows(item, context) for item in passes}
     layers = merge_layers(rows)
     presets = {
@@ -163,7 +173,6 @@ def measure(
     }
     clean = clean_facts(capture.clean, context) if capture.clean is not None else None
     firmware = _firmware(capture, context, passes, clean)
-    unavailable = dict(capture.unavailable)
     facts = RunFacts(
         source=context.source,
         clean=clean,
@@ -177,6 +186,7 @@ def measure(
         events=capture.events,
         power=power,
         failed_attempts=tuple(attempts),
+        spreads=spreads(rows),
     )
     overflow = any(layer.overflow for layer in layers)
     return MeasuredResult(
@@ -186,6 +196,20 @@ def measure(
         metadata=_metadata(capture, context, firmware, run_id, timestamp),
         facts=facts,
     )
+
+
+def _counted(record: PassRecord, source: str, unavailable: dict[str, str]) -> PassRecord:
+    """A pass without the event counters of silicon that never moved; `unavailable` is told of each.
+
+    Only an emulator refuses an event that it does not count. On silicon such an event may be taken and read zero, and
+    what may not have been counted is not zero.
+    """
+    if source != "silicon" or not record.samples.size:
+        return record
+    moved = [bool(record.samples[:, :, i].any()) for i in range(len(record.counters))]
+    kept = [i for i, name in enumerate(record.counters) if moved[i] or name in MUST_MOVE or name in CYCLE_COUNTERS]
+    unavailable.update((name, STILL) for i, name in enumerate(record.counters) if i not in kept)
+    return replace(record, counters=tuple(record.counters[i] for i in kept), samples=record.samples[:, :, kept])
 
 
 def _lost(item: PassAggregate) -> list[int]:

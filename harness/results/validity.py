@@ -8,13 +8,9 @@ from typing import Any
 from harness.results.facts import MeasuredResult, RunFacts
 from harness.results.issues import Severity, issue
 from harness.results.manifest import ResultIssue, ResultValidity
+from harness.results.measured import MUST_MOVE
 from harness.results.power import PowerEvidence
 from harness.results.types import LayerResult, PmuResult, ProfileResult, RunEvaluation
-
-MUST_MOVE = frozenset(
-    {"ARM_PMU_CPU_CYCLES", "ARM_PMU_INST_RETIRED", "emulator.instructions", "emulator.cycles", "DWT_CYCCNT"}
-)
-"""Counters that cannot be zero over a whole inference on any core."""
 
 
 def evaluate_run(result: ProfileResult, *, plan: Any = None) -> RunEvaluation:
@@ -147,6 +143,9 @@ def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
     failed = self_test_failures(facts.self_test)
     if failed:
         yield issue("counter.self_test_failed", "Self-test failed: " + ", ".join(failed) + ".", checks=failed)
+    apart = [item for item in facts.spreads if not item.agrees]
+    if apart:
+        yield issue("counter.passes_disagree", layers=[item.to_dict() for item in apart])
     if facts.failed_attempts:
         codes = [str(attempt["code"]) for attempt in facts.failed_attempts]
         yield issue("run.flaky", f"Attempt {len(codes) + 1} succeeded after: {', '.join(codes)}.", failed=codes)
