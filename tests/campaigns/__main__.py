@@ -21,6 +21,10 @@ CAMPAIGNS: dict[str, tuple[str, str]] = {
     "mutants": ("tests.campaigns.mutants", "mutated model files: refused or compiled, within limits, under sanitizers"),
     "operators": ("tests.campaigns.operators", "random operators against the host references, 5,000 of each"),
     "frames": ("tests.campaigns.frames", "10 million random and mutated frames through the C and the Python codec"),
+    "soak": (
+        "tests.campaigns.soak",
+        "1,000 runs on two boards in parallel: valid, identical, nothing grows",
+    ),
     "wheel": ("tests.campaigns.wheel", "the wheel in an empty environment, read-only, away from the clone"),
 }
 """Name -> (module with `main(arguments) -> exit status`, one line)."""
