@@ -5,7 +5,8 @@
  *   BOARD_GATE_SETUP          {address, value}, ...: writes that make the pins an output (gate, state) or an
  *                             input (go), in order; done once, before the first level is set
  *   BOARD_GATE_SET_ADDRESS    register in which BOARD_GATE_MASK drives the gate high
- *   BOARD_GATE_CLEAR_ADDRESS  register in which BOARD_GATE_MASK drives the gate low
+ *   BOARD_GATE_CLEAR_ADDRESS  register in which BOARD_GATE_MASK, or BOARD_GATE_CLEAR_MASK where the port
+ *                             names that too, drives the gate low
  *   BOARD_STATE_SET_ADDRESS, BOARD_STATE_CLEAR_ADDRESS, BOARD_STATE_MASK   the same for the state line
  *   BOARD_GO_ADDRESS, BOARD_GO_MASK   register and bits that read as ones while the go line is high
  * What is not named is not wired.
@@ -14,6 +15,10 @@
 #include "hal.h"
 
 #if defined(BOARD_CORTEX_M)
+
+#if defined(BOARD_GATE_MASK) && !defined(BOARD_GATE_CLEAR_MASK)
+#define BOARD_GATE_CLEAR_MASK BOARD_GATE_MASK
+#endif
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 
@@ -35,7 +40,7 @@ static inline void drive_gate(bool high) {
     if (high) {
         REGISTER(BOARD_GATE_SET_ADDRESS) = BOARD_GATE_MASK;
     } else {
-        REGISTER(BOARD_GATE_CLEAR_ADDRESS) = BOARD_GATE_MASK;
+        REGISTER(BOARD_GATE_CLEAR_ADDRESS) = BOARD_GATE_CLEAR_MASK;
     }
     __asm volatile("dsb" ::: "memory");
 #else

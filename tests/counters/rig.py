@@ -20,6 +20,8 @@ from harness.virtual.qmp import QmpClient
 
 FIRMWARE = Path(__file__).with_name("firmware")
 BOARDS = ("mps2_an386", "mps3_an547")
+OTHER_CORES = ("mps2_an500", "mps2_an505")
+"""Where what depends on the core's instructions and addresses is tested too."""
 SECONDS = 60.0
 
 

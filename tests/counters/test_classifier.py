@@ -13,7 +13,7 @@ import pytest
 from harness.virtual.counters import SOURCES, instruction_kinds
 from harness.virtual.native_build import build_shared
 from tests.counters.disassembly import WIDEST, Encoding, disassemble, kind_of, list_object, read_listing, unpredictable
-from tests.counters.rig import BOARDS, board_type, build
+from tests.counters.rig import BOARDS, OTHER_CORES, board_type, build
 
 SAMPLE = 24_000
 STRIDE_16 = 5
@@ -144,7 +144,7 @@ def test_classifier_agrees_with_the_disassembler(
         assert set(kinds) - seen == {"unknown"}
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", [*BOARDS, *OTHER_CORES])
 def test_every_instruction_of_an_image_is_classified(
     name: str, classify: Callable[[Encoding], _Decoded], tmp_path: Path
 ) -> None:

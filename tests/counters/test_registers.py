@@ -9,13 +9,13 @@ import pytest
 from harness.virtual.counters import OBSERVER_COUNTERS, modelled_events
 from harness.virtual.pmu_events import EVENTS
 from tests.counters.conftest import Probe
-from tests.counters.rig import BOARDS, board_type
+from tests.counters.rig import BOARDS, OTHER_CORES, board_type
 
 M55 = "mps3_an547"
 NO_PROFILE_COUNTERS = 1 << 24
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", [*BOARDS, *OTHER_CORES])
 def test_cycle_counter(name: str, probe: Probe) -> None:
     values = probe(name, "dwt").values
     assert values["ctrl_off"] == NO_PROFILE_COUNTERS
