@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from harness.core import strict_json
 from harness.results.aggregate import aggregate
 from harness.results.errors import BundleError
 from harness.results.measured import CYCLE_COUNTERS
-from harness.results.reader import read_bundle
+from harness.results.power import REPORT_NAME, WAVEFORM_NAME
+from harness.results.reader import RunArtifacts, read_bundle
 from harness.results.samples import SAMPLES_NAME, PassSamples, read_samples
 
 TABLE = "profile_results.csv"
 
 
 def check_recomputed(path: str | Path) -> int:
-    """Derive the per-layer table and the clean window again and compare them with what the bundle states.
+    """Derive the per-layer table, the clean window and energies again and compare them with what the bundle states.
 
     Returns:
         How many figures were compared; 0 for a bundle without samples.
@@ -27,12 +30,14 @@ def check_recomputed(path: str | Path) -> int:
     """
     run = read_bundle(path)
     assert run.manifest is not None
-    if not any(item.path == SAMPLES_NAME for item in run.manifest.artifacts):
-        return 0
+    names = {item.path for item in run.manifest.artifacts}
+    powered = check_power(run) if WAVEFORM_NAME in names else 0
+    if SAMPLES_NAME not in names:
+        return powered
     samples = read_samples((run.path / SAMPLES_NAME).read_bytes())
     method = str(run.harness.get("aggregation", "median"))
     seen: set[str] = set()
-    compared = 0
+    compared = powered
     for item in samples.passes:
         compared += _check_pass(item, method, run.layers, seen)
     clean = run.harness.get("clean_window")
@@ -46,6 +51,44 @@ def check_recomputed(path: str | Path) -> int:
             )
         compared += 1
     return compared
+
+
+def check_power(run: RunArtifacts) -> int:
+    """Integrate the bundle's waveform again and compare energies with those it states; how many were compared.
+
+    Raises:
+        EvidenceError: an energy does not follow from the waveform.
+    """
+    from harness.power.gating import GatePlan
+    from harness.power.report import analyse
+    from harness.power.waveform import Waveform
+
+    stored = strict_json.load(run.path / REPORT_NAME)
+    stated = run.summary.get("power", {})
+    if stored["report"] is None:
+        return 0
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in stored["report"]["plan"].items()
+    }
+    plan = GatePlan(**fields)
+    whole = stated.get("observation_mode") == "free_form"
+    report = analyse(Waveform(run.path / WAVEFORM_NAME), plan, whole=whole)
+    inference = next((line for line in report.per_inference if not line.label), None)
+    windows = [w for w in report.windows if not w.label]
+    derived = {
+        "energy_j": math.fsum(w.energy_j for w in windows),
+        "capture_duration_s": math.fsum(w.duration_s for w in windows),
+        "energy_per_inference_j": inference.energy_j if inference is not None else math.nan,
+    }
+    known = {name: value for name, value in derived.items() if name in stated}
+    for name, value in known.items():
+        if not _same(stated[name], value):
+            raise BundleError(
+                "invalid_measurement",
+                f"power.{name} is {stated[name]!r}, the waveform gives {value!r}.",
+                artifact="summary.json",
+            )
+    return len(known)
 
 
 def _check_pass(item: PassSamples, method: str, rows: object, seen: set[str]) -> int:

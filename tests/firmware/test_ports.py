@@ -16,13 +16,18 @@ BOARDS = board_types()
 FAULTS = ["NONE", "HANG", "GARBAGE", "HARDFAULT", "LOCKUP", "CORRUPT", "MUTE", "DEAD_COUNTER"]
 
 
-def link(name: str, out: Path, *flags: str) -> Path:
+def link(name: str, out: Path, *flags: str, power: bool = False) -> Path:
     board = BOARDS[name]
     generated = out.parent / f"{out.stem}-generated"
     generated.mkdir()
     write_port_files(board, generated)
     folders = [FIRMWARE / "app", FIRMWARE / "hal", board.port_dir, STUB]
-    sources = sorted(str(path) for folder in folders for path in folder.glob("*.c"))
+    found = [path for folder in folders for path in folder.glob("*.c")]
+    if power:
+        shared = ("frames.c", "inputs.c")
+        found = [path for path in found if path.parent.name != "app" or path.name in shared]
+        found += (FIRMWARE / "power").glob("*.c")
+    sources = sorted(map(str, found))
     command = ["arm-none-eabi-gcc", *board.core.cpuflags, *WARNINGS, "-O2", "-ffunction-sections", "-fdata-sections"]
     command += [*flags, *INCLUDES, f"-I{board.port_dir}", f"-I{FIRMWARE / 'ports/common'}", f"-I{generated}", *sources]
     command += ["-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections", "-Wl,--build-id=none"]
@@ -60,6 +65,14 @@ def test_port_links_where_the_memory_map_says(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("options", [("1", "0"), ("0", "1"), ("1", "1")])
 def test_every_scope_and_lifecycle_compiles(name: str, options: tuple[str, str], tmp_path: Path) -> None:
     link(name, tmp_path / "image.elf", f"-DHARNESS_TIMING_SCOPE={options[0]}", f"-DHARNESS_LIFECYCLE={options[1]}")
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_power_image_links_without_a_transport(name: str, tmp_path: Path) -> None:
+    with link(name, tmp_path / "image.elf", power=True).open("rb") as stream:
+        names = {symbol.name for symbol in ELFFile(stream).get_section_by_name(".symtab").iter_symbols()}
+    assert {"harness_power_request", "harness_power_terminal", "hal_gate"} <= names
+    assert "_SEGGER_RTT" not in names and not any("transport" in name for name in names)
 
 
 def test_every_injected_fault_compiles(tmp_path: Path) -> None:

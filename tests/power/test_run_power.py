@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,9 @@ from harness.plan.freeze import freeze
 from harness.power.errors import MonitorError, MonitorGoneError, PowerCaptureError
 from harness.power.report import analyse
 from harness.power.waveform import Waveform
+from harness.results.errors import BundleError
 from harness.results.reader import read_bundle
+from harness.results.recompute import check_power, check_recomputed
 from harness.runner.board import lease_board
 from harness.runner.deadlines import Deadlines
 from harness.runner.outcome import RunOutcome
@@ -78,6 +80,10 @@ def test_bundle_has_energy_that_follows_from_its_waveform(outcome: RunOutcome) -
     counted = bundle.harness["emulator"]["energy_fj"] * 1e-15
     assert power["energy_per_inference_j"] == pytest.approx(counted, rel=5e-3)
     assert power["energy_j"] == pytest.approx(power["avg_power_w"] * power["capture_duration_s"])
+    assert check_recomputed(outcome.bundle) > check_power(bundle) == 3
+    edited = {**bundle.summary, "power": {**power, "energy_j": power["energy_j"] * 1.001}}
+    with pytest.raises(BundleError, match="the waveform gives"):
+        check_power(replace(bundle, summary=edited))
     report = analyse(Waveform(outcome.bundle / "power/waveform.hwf"), outcome.power.report.plan)  # type: ignore[union-attr]
     (line, *layers) = report.per_inference
     assert line.energy_j == power["energy_per_inference_j"] and line.windows == 2
