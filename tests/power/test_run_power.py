@@ -121,6 +121,16 @@ def test_the_monitor_asked_for_must_be_there(bench: Bench) -> None:
     assert read_bundle(caught.value.context["bundle"]).manifest.status == "failed"  # type: ignore[union-attr]
 
 
+def test_a_whole_capture_has_energy_and_none_per_inference(bench: Bench) -> None:
+    plan = freeze(DIGITS, board="mps2_an386", power="any", power_scope="whole-capture", **SETTINGS)
+    made = bench.run("whole", build=build(plan, bench.place / "whole-build"))
+    power = read_bundle(made.bundle).summary["power"]
+    assert power["measurement_scope"] == "free_form_capture" and power["sync"] == {"lockstep": False}
+    assert power["capture_duration_s"] > 2 * SETTINGS["power_target_ms"] / 1000 and power["energy_j"] > 0
+    assert made.energy_per_inference_j is None and made.power.suppressed == ("power.not_gated",)  # type: ignore[union-attr]
+    assert made.valid and check_power(read_bundle(made.bundle)) == 2
+
+
 @pytest.mark.parametrize(
     ("moment", "error", "expected"),
     [
