@@ -104,7 +104,9 @@ def test_a_whole_capture_over_a_port_is_the_one_over_a_pipe(adapter: Adapter) ->
         expected = capture(pipe, EXPECTED, REQUEST, PATIENT, nonce=5)
     transport = opened(adapter)
     got = capture(transport, EXPECTED, REQUEST, PATIENT, nonce=5)
-    assert got.raw == expected.raw and transport.events == []
+    # Opening a port discards what was said at the boot, before it was opened.
+    assert expected.raw.endswith(got.raw.lstrip(b"\0")) and transport.events == []
+    assert got.inferences == expected.inferences and len(got.passes) == len(expected.passes)
     transport.close()
 
 
@@ -151,17 +153,16 @@ def test_a_port_that_stays_away_is_an_error_with_the_times(adapter: Adapter) -> 
 
 def test_bytes_lost_while_the_port_was_away_are_seen(adapter: Adapter) -> None:
     transport = opened(adapter)
-    reads = 0
+    pulled = False
 
     class Losing:
         name = "losing"
 
         def read(self, max_bytes: int = 65536) -> bytes:
-            nonlocal reads
+            nonlocal pulled
             data = transport.read(64)
-            reads += bool(data)
-            if reads == 10:
-                reads += 1
+            if data and not pulled and transport._port.in_waiting:
+                pulled = True
                 adapter.pull()
                 adapter.plug()
             return data
