@@ -40,6 +40,14 @@ const counter_self_test_t *counters_self_test(void) {
         test.cycles_frozen = hal_cycles() == first ? 1u : 0u;
         hal_cycles_enable(true);
     }
+    if (test.cycles_present != 0u) {
+        spin(); /* once, so that the measured one is warm */
+        hal_second_clock_start();
+        first = hal_cycles();
+        spin();
+        test.rate_window_ticks = hal_cycles() - first;
+        test.rate_second_ticks = hal_second_clock_stop();
+    }
     test.event_slots = hal_event_slots();
     if (test.event_slots != 0u && hal_event_select(0u, EVENT_INST_RETIRED)) {
         hal_events_start(1u);

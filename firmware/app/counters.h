@@ -31,6 +31,8 @@ typedef struct counter_self_test {
     uint32_t event_slots, event_advance, event_frozen;
     uint32_t observer_count, observer_advance;
     uint32_t empty_bracket_cycles;
+    uint32_t rate_window_ticks,
+        rate_second_ticks; /* of one busy loop, by the window clock and by a second one */
 } counter_self_test_t;
 
 const counter_self_test_t *counters_self_test(void);

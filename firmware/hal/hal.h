@@ -69,6 +69,10 @@ void hal_cycles_enable(bool on);
 uint32_t hal_cycles(void);
 const char *hal_cycles_name(void);
 
+/* A second clock of the core's rate, for the length of a self-test; 0 ticks where there is none. */
+void hal_second_clock_start(void);
+uint32_t hal_second_clock_stop(void); /* ticks since the start, fewer than 2^24 */
+
 /* Event counters: logical 32-bit slots. */
 uint32_t hal_event_slots(void);
 bool hal_event_select(uint32_t slot, uint16_t event);       /* false: this core does not count that event */

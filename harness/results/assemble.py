@@ -162,7 +162,6 @@ def assemble_context(
         files += _power_files(power)
     if outputs_check is not None:
         files.append(_json("outputs.json", outputs_check.to_dict(), "harness.outputs"))
-    clock = result.facts.clean.clock if result.facts.clean is not None else None
     content = BundleContent(
         run_id=run_id,
         timestamp=timestamp,
@@ -171,7 +170,7 @@ def assemble_context(
         evaluation=evaluation,
         files=tuple(files),
         provenance=_provenance(context),
-        comparability=comparability(context, clean_clock=clock, power=power),
+        comparability=comparability(context, clean=result.facts.clean, power=power),
         extensions={"harness": harness_extension(result, context)},
     )
     return Assembled(result, evaluation, content)

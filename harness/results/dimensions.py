@@ -103,6 +103,7 @@ _OURS = (
     Dimension("timing_clock", Effect.WINDOW, _N),
     Dimension("timing_statistic", Effect.WINDOW, _N),
     Dimension("lifecycle", Effect.WINDOW, _N),
+    Dimension("first_invoke_window", Effect.WINDOW, _N),
     Dimension("counter_model", Effect.COUNTERS, _N),
     Dimension("noise", Effect.COUNTERS, _N, one_sided=True),
     _shown("engine_config", _N, (), "Engine configuration"),

@@ -9,7 +9,7 @@ from typing import Any
 from harness.core.frozen import thaw
 from harness.results.context import RunContext, producer_version
 from harness.results.crosscheck import statement
-from harness.results.facts import MeasuredResult
+from harness.results.facts import CleanFacts, MeasuredResult
 from harness.results.layers import write_layers
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence
@@ -17,6 +17,7 @@ from harness.results.power import dimensions as power_dimensions
 from harness.results.power import section as power_section
 from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.types import LayerResult, RunEvaluation, RunMetadata
+from harness.results.validity import clock_rate
 
 TOP_LAYERS = 10
 
@@ -152,7 +153,7 @@ def metadata_document(metadata: RunMetadata, context: RunContext) -> dict[str, A
 
 
 def comparability(
-    context: RunContext, *, clean_clock: str | None = None, power: PowerEvidence | None = None
+    context: RunContext, *, clean: CleanFacts | None = None, power: PowerEvidence | None = None
 ) -> dict[str, Any]:
     """Every dimension of the run, as the manifest states it."""
     model = context.counter_model
@@ -179,9 +180,10 @@ def comparability(
         "run_metadata_schema_version": METADATA_VERSION,
         "source": context.source,
         "timing_scope": context.timing_scope,
-        "timing_clock": clean_clock,
+        "timing_clock": clean.clock if clean is not None else None,
         "timing_statistic": "mean",
         "lifecycle": context.lifecycle,
+        "first_invoke_window": clean.first_invoke_window if clean is not None else None,
         "aggregation": context.aggregation,
         "noise": context.bench.get("noise"),
         "counter_model": f"{model.get('name')} {model.get('version')}" if model else None,
@@ -201,6 +203,7 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
         "counter_model": thaw(context.counter_model) or None,
         "bench": thaw(context.bench),
         "self_test": thaw(facts.self_test),
+        "clock_rate": clock_rate(facts.self_test, context.source),
         "rejected_samples": thaw(facts.rejected),
         "unavailable": thaw(facts.unavailable),
         "events": list(facts.events),

@@ -21,7 +21,9 @@ class CleanFacts:
     """The clean window as the firmware measured it: inferences back to back, no per-layer reads.
 
     `ticks` of a clock of `clock_hz` over `count` inferences. `observed` holds an emulator's totals over the window;
-    no silicon has them. `zero_samples` counts inferences whose own reading was zero ticks.
+    no silicon has them. `zero_samples` counts inferences whose own reading was zero ticks, `partial_samples` those that
+    took less than an eighth of a warm one: their clock stood still for a part. `first_invoke_initializer` says whether
+    the first inference since boot also runs one-time work; None where the engine does not say.
     """
 
     count: int
@@ -34,9 +36,16 @@ class CleanFacts:
     workload: str = ""
     observed: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     zero_samples: int = 0
+    partial_samples: int = 0
+    first_invoke_initializer: bool | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, "observed")
+
+    @property
+    def first_invoke_window(self) -> str:
+        """Whether the first inference since boot is a warm-up or is measured."""
+        return "warmup" if self.warmup and self.lifecycle == "carry" else "measured"
 
     @property
     def counts_cycles(self) -> bool:
@@ -65,6 +74,11 @@ class CleanFacts:
             "timing_scope": self.scope,
             "lifecycle": self.lifecycle,
             "statistic": "mean",
+            "instance_boundary": "boot",
+            "first_invoke_initializer": self.first_invoke_initializer,
+            "first_invoke_window": self.first_invoke_window,
+            "stalled_iterations": self.zero_samples,
+            "partial_iterations": self.partial_samples,
             "warmup": self.warmup,
             "workload": self.workload,
             "observed": thaw(self.observed),

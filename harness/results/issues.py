@@ -72,6 +72,8 @@ _SPECS = (
     _warning("counter.samples_rejected", "Samples outside a counter's range were left out of aggregation."),
     _warning("counter.passes_disagree", "Passes found other cycles for the same layer, beyond the bound of the check."),
     _error("clean.frozen", "The clean window took no time, so its figures are not measurements."),
+    _warning("clean.partial", "Some inferences took less than an eighth of a warm one: the window clock stood still."),
+    _warning("clean.clock_rate", "The window clock does not run at the rate of a second clock of the board."),
     _warning("clean.missing", "The plan asks for a clean window and none was captured."),
     _error("metric.not_repeatable", "A metric that must repeat exactly differed between runs of one image."),
     _error("output.mismatch", "Outputs on the target differ from the host reference."),

@@ -35,6 +35,7 @@ MUST_MOVE = frozenset(
     {"ARM_PMU_CPU_CYCLES", "ARM_PMU_INST_RETIRED", "emulator.instructions", "emulator.cycles", "DWT_CYCCNT"}
 )
 """Counters that cannot be zero over a whole inference on any core."""
+PARTIAL = 8
 STILL = "read zero throughout; a core that does not count the event reads so too"
 ZERO_REFILL = "aot_raw_zero_refill_included_v1"
 """hpx's name for a window whose inferences include refilling zero inputs."""
@@ -129,7 +130,18 @@ def clean_facts(clean: CleanWindow, context: RunContext) -> CleanFacts:
         workload=workload,
         observed={_emulator_name(name): int(value) for name, value in clean.observed.items()},
         zero_samples=int(np.count_nonzero(np.asarray(clean.samples) == 0)),
+        partial_samples=_partial(clean),
+        first_invoke_initializer=False if context.engine == "aot" else None,
     )
+
+
+def _partial(clean: CleanWindow) -> int:
+    """How many inferences took a time above zero and below an eighth of a warm one."""
+    samples = np.asarray(clean.samples)
+    if not samples.size:
+        return 0
+    warm = clean.warm_ticks or float(np.median(samples))
+    return int(np.count_nonzero((samples > 0) & (samples < warm / PARTIAL)))
 
 
 def _emulator_name(name: str) -> str:

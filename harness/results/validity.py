@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ from harness.results.manifest import ResultIssue, ResultValidity
 from harness.results.measured import MUST_MOVE
 from harness.results.power import PowerEvidence
 from harness.results.types import LayerResult, PmuResult, ProfileResult, RunEvaluation
+
+SAME_RATE = (0.95, 1.05)
+SLOWEST_RATE = 0.5
 
 
 def evaluate_run(result: ProfileResult, *, plan: Any = None) -> RunEvaluation:
@@ -76,6 +80,27 @@ def self_test_failures(answers: Mapping[str, int]) -> list[str]:
     ]
 
 
+def clock_rate(answers: Mapping[str, int], source: str) -> dict[str, Any] | None:
+    """The window clock against a second one over the same busy loop; None where there is no second one.
+
+    On silicon both count the core's clock. On an emulated board the second one counts instructions at a fixed rate, the
+    window clock modelled cycles, of which an instruction takes one or more: only a clock that lags is wrong.
+    """
+    window, second = answers.get("rate_window_ticks", 0), answers.get("rate_second_ticks", 0)
+    if not second:
+        return None
+    ratio = window / second
+    low, high = SAME_RATE if source == "silicon" else (SLOWEST_RATE, math.inf)
+    bound = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
+    return {
+        "window_ticks": window,
+        "second_ticks": second,
+        "ratio": ratio,
+        "bound": bound,
+        "agrees": low <= ratio <= high,
+    }
+
+
 def _frozen(layers: tuple[LayerResult, ...]) -> set[str]:
     """Counters of these layers that stand still: those that must move, or all of them when all are zero."""
     names = {name for layer in layers for name in layer.counters}
@@ -117,6 +142,8 @@ def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[Res
             yield issue("clean.frozen", count=clean.count, ticks=clean.ticks)
         elif clean.zero_samples:
             yield issue("profile.clean_window_stalled", iterations=clean.zero_samples)
+        if clean.partial_samples:
+            yield issue("clean.partial", iterations=clean.partial_samples)
         return
     if facts is not None:
         if "clean_window" not in facts.unavailable:
@@ -149,6 +176,10 @@ def _fact_issues(facts: RunFacts) -> Iterator[ResultIssue]:
     if facts.failed_attempts:
         codes = [str(attempt["code"]) for attempt in facts.failed_attempts]
         yield issue("run.flaky", f"Attempt {len(codes) + 1} succeeded after: {', '.join(codes)}.", failed=codes)
+    rate = clock_rate(facts.self_test, facts.source)
+    if rate is not None and not rate["agrees"]:
+        text = f"It ran at {rate['ratio']:.2f} of the second clock; {rate['bound']} is expected."
+        yield issue("clean.clock_rate", text, **rate)
     if facts.lost_layers:
         yield issue("counter.out_of_range", layers=list(facts.lost_layers))
     rejected = {name: count for name, count in facts.rejected.items() if count}

@@ -90,6 +90,12 @@ uint32_t hal_cycles(void) {
     return cycles;
 }
 
+void hal_second_clock_start(void) {}
+
+uint32_t hal_second_clock_stop(void) {
+    return 0u;
+}
+
 const char *hal_cycles_name(void) {
     return "FAKE_CYCLES";
 }
