@@ -13,6 +13,7 @@ from harness.core.deadline import Deadline
 from harness.core.errors import BenchError, BoardBusyError, HarnessError, TargetError, ToolMissingError
 from harness.virtual import command, launcher
 from harness.virtual.launcher import VirtualBoard
+from harness.virtual.plugin_host import plugin_range
 from harness.virtual.registry import places, registered
 from tests.virtual.fixtures import Open, Start
 from tests.virtual.support import BOARDS, process_gone, python_child, within
@@ -141,6 +142,9 @@ def test_an_emulator_that_does_not_come_up(
     program.write_text(f"#!/bin/sh\n{script}")
     program.chmod(0o755)
     monkeypatch.setenv(launcher.QEMU_VARIABLE, str(program))
+    if expected == "sockets":
+        # Answered beforehand, so that the deadline is spent on waiting for the sockets alone.
+        assert plugin_range(program) is not None
     with pytest.raises(HarnessError) as caught:
         VirtualBoard.start(load_board_type("mps2_an386"), serial, Deadline(0.5, "the emulator to come up"))
     assert expected in str(caught.value)
