@@ -202,11 +202,12 @@ static void await_go(void) {
         return;
     }
     await_go_level(false);
-    publish(PHASE_READY);
+    /* Not published: nobody reads now, and caches that the warm-ups filled must stay so. */
+    terminal.phase = PHASE_READY;
     hal_state(true);
     await_go_level(true);
     hal_state(false);
-    publish(PHASE_WINDOW);
+    terminal.phase = PHASE_WINDOW;
 }
 
 static void run_window(const request_window_t *window, terminal_window_t *result) {
