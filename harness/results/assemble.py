@@ -62,6 +62,7 @@ def assemble(
     power: PowerEvidence | None = None,
     bench: Mapping[str, Any] | None = None,
     zero_inputs: bool = True,
+    timed_inputs: str = "",
     extra_files: Mapping[str, bytes] | None = None,
     attempts: Sequence[Mapping[str, Any]] = (),
     run_id: str = "",
@@ -78,12 +79,14 @@ def assemble(
         power: what a power run left; None when none was asked for.
         bench: serial, probe and transport facts of the lease, for the record.
         zero_inputs: whether the measured inferences ran on zero bytes.
+        timed_inputs: SHA-256 of the bytes they ran on; empty when it is not known.
         extra_files: further artifacts by path in the bundle.
         attempts: attempts that failed before, as the bundle lists them.
         run_id: made up when empty.
         timestamp: ISO 8601; now when empty.
     """
     context = context_from_records(build, plan, board_type, bench=bench, zero_inputs=zero_inputs)
+    context = replace(context, timed_inputs=timed_inputs)
     if capture.hello.window_clock == INSTRUCTION_CLOCK:
         context = replace(context, counter_model=_icount_model(board_type.emulator))
     return assemble_context(

@@ -68,6 +68,7 @@ class RunContext:
     identity: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     bench: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     zero_inputs: bool = True
+    timed_inputs: str = ""
     plan_record: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     build_record: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 

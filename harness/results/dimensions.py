@@ -108,6 +108,7 @@ _OURS = (
     Dimension("noise", Effect.COUNTERS, _N, one_sided=True),
     _shown("engine_config", _N, (), "Engine configuration"),
     _shown("aggregation", _N, (), "Aggregation"),
+    _shown("timed_inputs", _N, (), "Inputs of the measured inferences"),
 )  # fmt: skip
 
 DIMENSIONS: Mapping[str, Dimension] = MappingProxyType({item.name: item for item in (*_HPX, *_OURS)})

@@ -186,6 +186,7 @@ def comparability(
         "first_invoke_window": clean.first_invoke_window if clean is not None else None,
         "aggregation": context.aggregation,
         "noise": context.bench.get("noise"),
+        "timed_inputs": context.timed_inputs or None,
         "counter_model": f"{model.get('name')} {model.get('version')}" if model else None,
         **power_dimensions(power),
     }

@@ -234,6 +234,7 @@ class _Run:
             power=energy,
             bench=bench_facts(held, self.build.plan),
             zero_inputs=not any(map(any, self.timed.cases[0])),
+            timed_inputs=self.timed.digest(),
             extra_files={**self._inputs_record(), **evidence(failed)},
             attempts=[attempt.to_dict() for attempt in failed],
         )

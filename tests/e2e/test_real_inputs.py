@@ -64,6 +64,7 @@ def test_files_by_name_on_the_command_line(image: Build, files: tuple[Path, ...]
     manifest = json.loads((tmp_path / "one/result_manifest.json").read_text())
     assert "inputs.json" in {item["path"] for item in manifest["artifacts"]}
     assert harness("results", "verify", tmp_path / "one").returncode == 0
+    assert manifest["comparability"]["timed_inputs"] == record["timed"]["sha256"]
     # One step off in one element: counted, sized, and within a tolerance of one.
     wrong = np.load(total)
     wrong[0, 1, 1] -= 1
