@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
-from harness.core.strict_json import pretty
 from harness.predict.estimate import Estimate, OperatorEstimate
 from harness.results.assemble import new_run_id
-from harness.results.bundle import BundleContent, BundleFile
+from harness.results.bundle import BundleContent
 from harness.results.context import LayerInfo, RunContext, producer_version
-from harness.results.documents import comparability, layer_table, metadata_document, summary_document
+from harness.results.core_files import core_files
+from harness.results.documents import comparability
 from harness.results.facts import MeasuredResult, RunFacts
 from harness.results.issues import issue
 from harness.results.manifest import RunStatus
 from harness.results.operators import operators_file
-from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.types import (
     FirmwareMeta,
     LayerResult,
@@ -45,21 +43,7 @@ def predicted_content(found: Estimate, fit_hash: str, *, run_id: str = "", times
     result = _result(found, context, run_id, timestamp)
     issues = () if found.total.cycles is not None else (issue("counter.cycles_missing_in_layer", found.total.reason),)
     evaluation = RunEvaluation(validity_of(issues), issues)
-    metadata = metadata_document(result.metadata, context)
-    summary = summary_document(result, context, evaluation)
-    files = (
-        _core("summary.json", summary, "hpx.summary", SUMMARY_SCHEMA, SUMMARY_VERSION),
-        _core("run_metadata.json", metadata, "hpx.run-metadata", METADATA_SCHEMA, METADATA_VERSION),
-        BundleFile(
-            "profile_results.csv",
-            layer_table(result, context),
-            "text/csv",
-            "core",
-            "hpx.profile-layers",
-            optional=False,
-        ),
-        operators_file(found.facts),
-    )
+    files = (*core_files(result, context, evaluation), operators_file(found.facts))
     return BundleContent(
         run_id=run_id,
         timestamp=timestamp,
@@ -81,10 +65,6 @@ def predicted_content(found: Estimate, fit_hash: str, *, run_id: str = "", times
             }
         },
     )
-
-
-def _core(path: str, data: dict[str, Any], name: str, schema: str, version: int) -> BundleFile:
-    return BundleFile(path, pretty(data).encode(), "application/json", "core", name, schema, version, False)
 
 
 def _context(found: Estimate, fit_hash: str) -> RunContext:

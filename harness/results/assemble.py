@@ -16,13 +16,8 @@ from harness.core.frozen import thaw
 from harness.core.strict_json import pretty
 from harness.results.bundle import BundleContent, BundleFile
 from harness.results.context import RunContext, context_from_records, producer_version
-from harness.results.documents import (
-    comparability,
-    harness_extension,
-    layer_table,
-    metadata_document,
-    summary_document,
-)
+from harness.results.core_files import JSON, core_files, metadata_file, summary_file
+from harness.results.documents import comparability, harness_extension, metadata_document
 from harness.results.facts import MeasuredResult
 from harness.results.issues import issue
 from harness.results.manifest import RunStatus
@@ -30,12 +25,10 @@ from harness.results.measured import measure
 from harness.results.outputs import OutputsCheck
 from harness.results.power import REPORT_NAME, WAVEFORM_NAME, PowerEvidence
 from harness.results.power import document as power_document
-from harness.results.reader import METADATA_SCHEMA, METADATA_VERSION, SUMMARY_SCHEMA, SUMMARY_VERSION
+from harness.results.reader import SUMMARY_SCHEMA, SUMMARY_VERSION
 from harness.results.samples import SAMPLES_NAME, write_samples
 from harness.results.types import RunEvaluation, RunMetadata
 from harness.results.validity import evaluate_run, validity_of
-
-JSON = "application/json"
 
 
 @dataclass(frozen=True)
@@ -139,16 +132,7 @@ def assemble_context(
     )
     evaluation = evaluate_run(result, plan=plan)
     files = [
-        _json("summary.json", summary_document(result, context, evaluation), "hpx.summary", SUMMARY_SCHEMA),
-        _json("run_metadata.json", metadata_document(result.metadata, context), "hpx.run-metadata", METADATA_SCHEMA),
-        BundleFile(
-            "profile_results.csv",
-            layer_table(result, context),
-            "text/csv",
-            "core",
-            "hpx.profile-layers",
-            optional=False,
-        ),
+        *core_files(result, context, evaluation),
         *_records(context),
         BundleFile("raw_frames.bin", capture.raw, name="harness.raw-frames"),
         BundleFile(SAMPLES_NAME, write_samples(capture), name="harness.samples"),
@@ -274,26 +258,13 @@ def _failed_documents(context: RunContext, evaluation: RunEvaluation, run_id: st
         "issues": [item.to_dict() for item in evaluation.issues],
     }
     return [
-        _json("summary.json", summary, "hpx.summary", SUMMARY_SCHEMA),
-        _json("run_metadata.json", document, "hpx.run-metadata", METADATA_SCHEMA),
+        summary_file(summary),
+        metadata_file(document),
     ]
 
 
-_VERSIONS = {SUMMARY_SCHEMA: SUMMARY_VERSION, METADATA_SCHEMA: METADATA_VERSION}
-
-
-def _json(path: str, data: Mapping[str, Any], name: str, schema: str | None = None) -> BundleFile:
-    core = schema is not None
-    return BundleFile(
-        path,
-        pretty(thaw(data)).encode("utf-8"),
-        JSON,
-        "core" if core else "extension",
-        name,
-        schema,
-        _VERSIONS[schema] if schema is not None else None,
-        not core,
-    )
+def _json(path: str, data: Mapping[str, Any], name: str) -> BundleFile:
+    return BundleFile(path, pretty(thaw(data)).encode("utf-8"), JSON, name=name)
 
 
 def _records(context: RunContext) -> list[BundleFile]:

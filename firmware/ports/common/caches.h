@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
+#include "set_way.h"
+
 #define CACHES_CCR (*(volatile uint32_t *)0xE000ED14u)
 #define CACHES_CCR_DC (1u << 16)
 #define CACHES_CCR_IC (1u << 17)
-#define CACHES_CCSIDR (*(volatile uint32_t *)0xE000ED80u)
-#define CACHES_CSSELR (*(volatile uint32_t *)0xE000ED84u)
 #define CACHES_ICIALLU (*(volatile uint32_t *)0xE000EF50u)
 #define CACHES_DCISW (*(volatile uint32_t *)0xE000EF60u)
 
@@ -26,20 +26,7 @@ static inline void caches_enable(void) {
         caches_barrier();
     }
     if ((CACHES_CCR & CACHES_CCR_DC) == 0u) {
-        CACHES_CSSELR = 0u;
-        caches_barrier();
-        const uint32_t size = CACHES_CCSIDR;
-        const uint32_t line_shift = (size & 7u) + 4u;
-        const uint32_t ways = (size >> 3 & 0x3FFu) + 1u;
-        const uint32_t sets = (size >> 13 & 0x7FFFu) + 1u;
-        const uint32_t way_shift = ways > 1u ? (uint32_t)__builtin_clz(ways - 1u) : 0u;
-
-        for (uint32_t set = 0; set < sets; set++) {
-            for (uint32_t way = 0; way < ways; way++) {
-                CACHES_DCISW = set << line_shift | way << way_shift;
-            }
-        }
-        caches_barrier();
+        set_way_each(&CACHES_DCISW);
         CACHES_CCR |= CACHES_CCR_DC;
         caches_barrier();
     }
