@@ -177,7 +177,7 @@ class Bench:
                 raise NoBoardError(
                     f"There is no board type {name!r}.",
                     why=did_you_mean(name, known),
-                    todo="`harness boards` lists the types.",
+                    todo="`harness boards --types` lists them.",
                 )
         boards = self.boards()
         matching = [info for info in boards if request.matches(info)]
@@ -255,7 +255,7 @@ def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocume
             raise BenchFileError(
                 f"{where}: there is no board type {entry.board!r}.",
                 why=did_you_mean(entry.board, types),
-                todo="`harness boards` lists the board types.",
+                todo="`harness boards --types` lists them.",
             )
         for name in {entry.transport, *entry.ports} - set(TRANSPORTS):
             raise BenchFileError(

@@ -302,7 +302,7 @@ def _chain(name: str, files: Mapping[str, Path]) -> list[YamlDocument]:
             raise BoardDescriptorError(
                 f"{where}There is no board type {wanted!r}.",
                 why=did_you_mean(wanted, files),
-                todo="`harness boards` lists the board types.",
+                todo="`harness boards --types` lists them.",
                 context={"known": sorted(files)},
             )
         seen.append(wanted)

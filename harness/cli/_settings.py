@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.core.errors import UsageError
-from harness.plan.settings import PLAN_SETTINGS, SETTINGS, Setting, parse_text
+from harness.plan.settings import PLAN_SETTINGS, SETTINGS, Setting, check_value, parse_text
 
 
 def with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,12 +61,15 @@ def named_settings(texts: Iterable[str]) -> dict[str, Any]:
     """Settings by keyword from texts of the form NAME=VALUE.
 
     Raises:
-        UsageError: a text has no `=`.
+        UsageError: a text has no `=`, or names no setting.
     """
     out: dict[str, Any] = {}
     for text in texts:
         name, mark, value = text.partition("=")
         if not mark:
             raise UsageError(f"--set {text!r} is not of the form NAME=VALUE.", todo="For example: --set iterations=20")
-        out[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
+        dashed = name.replace("_", "-")
+        if dashed not in SETTINGS:
+            check_value(dashed, value)
+        out[name.replace("-", "_")] = parse_text(dashed, value)
     return out

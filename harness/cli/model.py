@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from harness.predict.record import CostModel
+    from harness.predict.record import CostModel, FittedModel
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Fit cost models, and show what is in them.")
 
@@ -44,6 +45,11 @@ def show(
     _emit(load_cost_model(file) if file is not None else packaged(), as_json)
 
 
+def _names(models: Sequence[FittedModel]) -> str:
+    shown = ", ".join(model.name for model in models[:3])
+    return f"{len(models)} models: {shown}, ..." if len(models) > 3 else shown
+
+
 def _emit(costs: CostModel, as_json: bool) -> None:
     from harness.cli._output import emit_json, emit_table
     from harness.predict.features import MEANING
@@ -59,7 +65,7 @@ def _emit(costs: CostModel, as_json: bool) -> None:
             f"{where['toolchain']} {where['optimization']}, {where['counter_model']}"
         )
         typer.echo(
-            f"{found.layers} layers of {', '.join(model.name for model in found.models)}\n"
+            f"{found.layers} layers of {_names(found.models)}\n"
             f"{found.scored} shapes left out and predicted: median error {found.median_error:.1%}, "
             f"{found.level:.0%} within {found.p90_error:.1%}"
         )

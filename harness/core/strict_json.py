@@ -19,8 +19,8 @@ _QUOTES: tuple[Callable[[str], str], ...] = (encode_basestring, encode_basestrin
 class StrictJsonError(EvidenceError):
     """The text is not strict JSON. `code` names the fault."""
 
-    def __init__(self, what: str, *, code: str, why: str = "") -> None:
-        super().__init__(what, why=why, todo="The file was edited or damaged; produce it again.")
+    def __init__(self, what: str, *, code: str, why: str = "", todo: str = "") -> None:
+        super().__init__(what, why=why, todo=todo or "The file was edited or damaged; produce it again.")
         self.code = code  # type: ignore[misc]
 
 
@@ -70,7 +70,10 @@ def load(path: Path) -> Any:
             raise StrictJsonError(f"{path.name} is larger than {MAX_BYTES} bytes.", code="invalid_json", why=str(path))
     except OSError as error:
         raise StrictJsonError(
-            f"{path.name} cannot be read.", code="unreadable", why=f"{path}: {error.strerror or error}"
+            f"{path.name} cannot be read.",
+            code="unreadable",
+            why=f"{path}: {error.strerror or error}",
+            todo="Check the path.",
         ) from None
     return loads(data, source=str(path))
 

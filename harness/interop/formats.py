@@ -94,6 +94,7 @@ def _read_etdump(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any
         raise ForeignFormatError(
             "An import takes exactly one ETDump, with at most one ETRecord.",
             why=f"{len(dumps)} dumps and {len(records)} records were named",
+            todo="Name the dump, and the record that belongs to it.",
         )
     record = read_etrecord(records[0], options.method) if records else None
     read_etdump_file(dumps[0])
@@ -135,7 +136,11 @@ def _read_mlia(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
 
 def _one(paths: Sequence[Path]) -> Path:
     if len(paths) != 1:
-        raise ForeignFormatError("This format is imported one at a time.", why=f"{len(paths)} paths were named")
+        raise ForeignFormatError(
+            "This format is imported one at a time.",
+            why=f"{len(paths)} paths were named",
+            todo="Name one of them.",
+        )
     return paths[0]
 
 
@@ -162,6 +167,12 @@ def _head(path: Path) -> bytes:
         raise ForeignFormatError("The file cannot be read.", file=str(path), why=str(error)) from None
 
 
+def _seen(path: Path, head: bytes) -> str:
+    if path.is_dir():
+        return "it is a directory without a result_manifest.json, a capture.json or Vela's tables"
+    return f"it begins with {head[:12].hex()}" if head else "it is empty"
+
+
 def recognise(path: Path) -> Format:
     """The format of a path by its content; `ForeignFormatError` lists what is known."""
     if not path.exists():
@@ -173,7 +184,7 @@ def recognise(path: Path) -> Format:
     raise ForeignFormatError(
         "This is no format that can be imported.",
         file=str(path),
-        why=f"it begins with {head[:12].hex() or 'nothing'}",
+        why=_seen(path, head),
         todo=f"Known are: {', '.join(f'{item.name} ({item.title})' for item in FORMATS.values())}.",
     )
 
@@ -187,7 +198,7 @@ def import_paths(paths: Sequence[Path], options: ImportOptions | None = None) ->
     """
     found = {recognise(path).name for path in paths}
     if len(found) != 1:
-        raise ForeignFormatError("The paths are of different formats.", why=", ".join(sorted(found)))
+        raise ForeignFormatError("The paths are of different formats.", why=", ".join(sorted(found)), todo="Import them one by one.")
     item = FORMATS[found.pop()]
     return Imported(item.name, item.title, item.read(paths, options or ImportOptions()))
 

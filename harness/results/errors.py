@@ -8,11 +8,11 @@ from harness.core.errors import EvidenceError
 class BundleError(EvidenceError):
     """A bundle cannot be trusted. `code` says how, `context["artifact"]` which file."""
 
-    def __init__(self, code: str, what: str, *, artifact: str = "", why: str = "") -> None:
+    def __init__(self, code: str, what: str, *, artifact: str = "", why: str = "", todo: str = "") -> None:
         super().__init__(
             what,
             why=why,
-            todo="Restore the bundle from a copy or measure again.",
+            todo=todo or "Restore the bundle from a copy or measure again.",
             context={"artifact": artifact} if artifact else {},
         )
         self.code = code  # type: ignore[misc]

@@ -89,6 +89,7 @@ def find_manifest(path: str | Path) -> Path:
             f"{named} is not a result bundle.",
             artifact=MANIFEST_NAME,
             why=f"There is no {MANIFEST_NAME} in it." if named.is_dir() else "It does not exist.",
+            todo="Check the path; `harness results list DIRECTORY` lists the bundles below a directory.",
         )
     return path
 

@@ -219,5 +219,52 @@ def test_command_line(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["import", "empty"], 5, ["it is a directory without a result_manifest.json"]),
+        (["import", "nothing.json"], 5, ["it is empty"]),
+        (["import", "a.json", "a.json"], 5, ["2 paths were named", "Name one of them."]),
+        (["vela", str(DIGITS), "--tables", "absent"], 5, ["There is no such file or directory.", "file absent"]),
+        (["advice", "absent"], 5, ["It does not exist.", "Check the path"]),
+        (["estimate", str(DIGITS), "--board", "mps2_an386", "--model", "absent.json"], 5, ["Check the path."]),
+        (["estimate", str(DIGITS), "--board", "absent"], 2, ["`harness boards --types`"]),
+        (["estimate", str(DIGITS), "--board", "mps2_an386", "--set", "foo=1"], 2, ["There is no setting 'foo'."]),
+    ],
+)
+def test_bad_arguments_are_told_with_what_helps(
+    arguments: list[str],
+    status: int,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "nothing.json").touch()
+    (tmp_path / "a.json").write_text(json.dumps(random_document(1)))
+    assert run_cli(arguments) == status
+    said = capsys.readouterr().err
+    assert all(word in said for word in words), said
+    assert "edited or damaged" not in said and "Produce the file again" not in said
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "config", "memory", "words"),
+    [
+        ("ethos-u55-999", "Ethos_U55_High_End_Embedded", "Shared_Sram", "ethos-u55-128"),
+        ("ethos-u55-128", "Nowhere", "Shared_Sram", "--list-configs"),
+        ("ethos-u55-128", "Ethos_U55_High_End_Embedded", "Nowhere", "--list-configs"),
+    ],
+)
+def test_options_that_vela_refuses_are_no_fault_of_the_model(
+    accelerator: str, config: str, memory: str, words: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        estimate(DIGITS, accelerator=accelerator, system_config=config, memory_mode=memory)
+    assert words in str(refused.value)
+
+
 def test_options_default_to_tolerant() -> None:
     assert ImportOptions().strict is False

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from harness.core.deadline import Deadline
-from harness.core.errors import ModelError, ToolMissingError, UsageError
+from harness.core.errors import HarnessError, ModelError, ToolMissingError, UsageError
 from harness.core.proc import clean_env, run_guarded
 from harness.interop.vela.tables import VelaTables, find_tables, read_tables
 from harness.model.load import load_model
@@ -21,6 +21,7 @@ def estimate(
     System configuration and memory mode have no default here: Vela's own are silent guesses that change every figure.
 
     Raises:
+        UsageError: Vela does not know the accelerator, the system configuration or the memory mode.
         ModelError: the file is no model, or Vela refuses it.
         ToolMissingError: Vela is not installed.
     """
@@ -46,5 +47,18 @@ def estimate(
         )  # fmt: skip
         if not done.ok:
             lines = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-            raise ModelError(f"Vela refused {model.name}.", why=lines[-1][:300], todo="See Vela's supported operators.")
+            raise _refused(model, lines[-1])
         return read_tables(*find_tables(Path(directory))), version
+
+
+def _refused(model: Path, said: str) -> HarnessError:
+    """What Vela said last, told as a fault of the options or of the model."""
+    if "--accelerator-config" in said:
+        return UsageError("Vela does not know the accelerator.", why=said[:400], todo="Name one of those it lists.")
+    if "--system-config" in said or "--memory-mode" in said:
+        return UsageError(
+            "Vela refused the system configuration or the memory mode.",
+            why=said[:300],
+            todo="`vela --list-configs Arm/vela.ini` lists both.",
+        )
+    return ModelError(f"Vela refused {model.name}.", why=said[:300], todo="See Vela's supported operators.")

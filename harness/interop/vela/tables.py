@@ -101,6 +101,8 @@ def read_tables(summary: Path, layers: Path) -> VelaTables:
 
 def find_tables(path: Path) -> tuple[Path, Path]:
     """Summary and per-layer table, given either of them or their directory."""
+    if not path.exists():
+        raise ForeignFormatError("There is no such file or directory.", file=str(path), todo="Check the path.")
     directory = path if path.is_dir() else path.parent
     summaries = sorted(directory.glob("*_summary_*.csv"))
     layers = sorted(directory.glob("*_per-layer.csv"))
