@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from harness.cli._settings import named_settings, with_settings
 from harness.cli._tensors import (
     EXPECT_OPTION,
     INPUT_OPTION,
@@ -20,9 +21,10 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@with_settings
 def profile(
+    settings: dict[str, Any],
     model: Annotated[Path | None, typer.Argument(help="The .tflite file.")] = None,
-    board: Annotated[str | None, typer.Option("--board", help="Board type.")] = None,
     config: Annotated[Path | None, typer.Option("-c", "--config", help="YAML file of settings.")] = None,
     setting: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of any setting, repeatable.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Directory of the bundle; must not exist.")] = None,
@@ -34,23 +36,18 @@ def profile(
     reference: Annotated[str, REFERENCE_OPTION] = "host",
     expect: Annotated[list[str] | None, EXPECT_OPTION] = None,
     tolerance: Annotated[float, TOLERANCE_OPTION] = 0.0,
-    power: Annotated[str | None, typer.Option("--power", help="Power monitor: its name, any, or none.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Freeze, build and run in one go; publishes a bundle. Exit codes and inputs as for `harness run`."""
+    """Freeze, build and run in one go; publishes a bundle.
+
+    Settings as for `harness freeze`, exit codes and inputs as for `harness run`.
+    """
     from harness.cli._output import finish_run
-    from harness.core.errors import UsageError
-    from harness.plan.settings import parse_text
     from harness.runner.api import profile_run
 
-    settings: dict[str, object] = {}
-    for text in setting or ():
-        name, mark, value = text.partition("=")
-        if not mark:
-            raise UsageError(f"--set {text!r} is not of the form NAME=VALUE.", todo="For example: --set iterations=20")
-        settings[name.replace("-", "_")] = parse_text(name.replace("_", "-"), value)
-    given = {"model": model, "board": board, "out": out, "serial": serial, "bench": bench, "power": power}
-    settings |= {name: value for name, value in given.items() if value is not None}
+    given = {"model": model, "out": out, "serial": serial, "bench": bench}
+    named = {name: value for name, value in given.items() if value is not None}
     wanted = tensor_arguments(inputs, input_seed, reference, expect, tolerance)
-    outcome = profile_run(config, {"inspect": inspect, **wanted}, **settings)
+    merged = named_settings(setting or ()) | settings | named
+    outcome = profile_run(config, {"inspect": inspect, **wanted}, **merged)
     finish_run(outcome, as_json)

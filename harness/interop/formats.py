@@ -198,7 +198,9 @@ def import_paths(paths: Sequence[Path], options: ImportOptions | None = None) ->
     """
     found = {recognise(path).name for path in paths}
     if len(found) != 1:
-        raise ForeignFormatError("The paths are of different formats.", why=", ".join(sorted(found)), todo="Import them one by one.")
+        raise ForeignFormatError(
+            "The paths are of different formats.", why=", ".join(sorted(found)), todo="Import them one by one."
+        )
     item = FORMATS[found.pop()]
     return Imported(item.name, item.title, item.read(paths, options or ImportOptions()))
 

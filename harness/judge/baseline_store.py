@@ -232,7 +232,8 @@ class BaselineStore:
         else:
             _, expired, nearest = ranked[0]
             told = [text for text in key.differences(nearest.key) if not text.startswith("intent ")]
-            told += self._settings_that_differ(nearest, settings) if nearest.key.intent != key.intent else []
+            if nearest.key.intent != key.intent:
+                told += [text for text in self._settings_that_differ(nearest, settings) if text not in told]
             told += [f"it expired after {nearest.until}"] if expired else []
             why = f"The nearest is {nearest.bundle[:12]} ({nearest.reason}): {'; '.join(told)}."
         return UsageError(

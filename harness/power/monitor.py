@@ -32,7 +32,7 @@ MONITORS: dict[str, str] = {
 ALIASES: dict[str, str] = {"js110": "joulescope", "js220": "joulescope", "js320": "joulescope"}
 
 Delivery = Literal["samples", "statistics", "integral"]
-Qualification = Literal["verified", "unverified", "emulated"]
+Qualification = Literal["verified", "unverified", "emulated", "no device"]
 
 
 @dataclass(frozen=True)

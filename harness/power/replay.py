@@ -25,7 +25,7 @@ from harness.power.monitor import (
 from harness.power.waveform import Accuracy, Gap, Header, Waveform, WaveformWriter
 
 CHUNK = 1 << 17
-CAPABILITIES = Capabilities(rate_hz=0.0, logic_inputs=8, measures_volts=True, qualification="verified")
+CAPABILITIES = Capabilities(rate_hz=0.0, logic_inputs=8, measures_volts=True, qualification="no device")
 Columns = tuple[NDArray[np.float32], NDArray[np.float32] | None, NDArray[np.uint8]]
 
 

@@ -252,6 +252,8 @@ class Waveform:
             with zipfile.ZipFile(path) as archive:
                 header = self._document(archive, "header.json")
                 footer = self._document(archive, "footer.json")
+        except FileNotFoundError:
+            raise WaveformError(f"There is no file {path}.", todo="Check the path.") from None
         except (OSError, zipfile.BadZipFile, KeyError, zlib.error, EOFError, NotImplementedError) as error:
             raise _broken(f"{error}", path) from None
         if header.pop("schema", None) != SCHEMA or header.pop("schema_version", None) != SCHEMA_VERSION:

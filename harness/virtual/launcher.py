@@ -111,7 +111,9 @@ class VirtualBoard:
         """
         options = options or LaunchOptions()
         if board.emulator is None:
-            raise BenchError(f"{board.name} is not an emulated board type.", todo="`harness boards --types` says which are.")
+            raise BenchError(
+                f"{board.name} is not an emulated board type.", todo="`harness boards --types` says which."
+            )
         program = qemu_program()
         reclaim()
         where = places(serial)

@@ -28,6 +28,18 @@ def answer(*arguments: str | Path, status: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
+def test_profile_takes_every_setting_as_freeze_does(tmp_path: Path) -> None:
+    refused = harness("profile", DIGITS, "--board", "mps2_an386", "--out", tmp_path / "a", "--transport", "pigeon")
+    assert refused.returncode == 2 and "one of rtt" in refused.stderr, refused.stderr
+    measured = answer(
+        "profile", DIGITS, "--board", "mps2_an386", "--out", tmp_path / "b", "--transport", "serial",
+        "--set", "transport=rtt", "--set", "iterations=3", *QUICK,
+    )  # fmt: skip
+    assert measured["validity"] == "valid", measured
+    settings = json.loads((tmp_path / "b" / "plan.json").read_text())["settings"]
+    assert (settings["transport"], settings["iterations"]) == ("serial", 2)
+
+
 def test_from_a_model_to_a_verdict(tmp_path: Path) -> None:
     plan, moved = tmp_path / "plan.json", tmp_path / "moved"
     frozen = answer("freeze", DIGITS, "--board", "mps2_an386", "-o", plan, *QUICK)

@@ -34,6 +34,12 @@ def test_list_names_drivers_and_what_they_can() -> None:
     drivers = {item["name"]: item["capabilities"] for item in json.loads(done.stdout)["drivers"]}
     assert drivers["ppk2"]["rate_hz"] == 100_000
     assert drivers["joulescope"]["qualification"] == "unverified"
+    assert drivers["replay"]["qualification"] == "no device"
+
+
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
+    done = harness("show", str(tmp_path / "absent.hwf"))
+    assert (done.returncode, "Check the path." in done.stderr, "cut short" in done.stderr) == (5, True, False)
 
 
 def test_capture_then_show_say_the_same(tmp_path: Path) -> None:
