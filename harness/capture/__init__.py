@@ -1,1 +1,1 @@
-"""What one boot of one image said: frames, boot conversation, passes, aggregation."""
+"""What one boot of one image said: frames, boot conversation, passes."""
