@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from harness.judge.history_index import HistoryIndex
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Figures over many runs (extra `sql`).")
 DEFAULT = Path("hil-history")
@@ -64,6 +67,8 @@ def trend(
         f"ORDER BY {keys}, timestamp, run_id",
         (metric, board, board, last),
     )
+    if not rows:
+        _must_be_known(HistoryIndex(place), metric)
     approvals = BaselineStore(store).approvals() if store is not None else ()
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in rows:
@@ -123,6 +128,8 @@ def outliers(
         "WHERE metric = ? AND serial IS NOT NULL GROUP BY ALL ORDER BY ALL",
         (metric,),
     )
+    if not rows:
+        _must_be_known(HistoryIndex(place), metric)
     groups: dict[tuple[Any, ...], dict[str, float]] = {}
     for *key, serial, value in rows:
         groups.setdefault(tuple(key), {})[serial] = value
@@ -140,3 +147,16 @@ def outliers(
     )
     if any(e["gates"] for e in entries):
         raise typer.Exit(1)
+
+
+def _must_be_known(index: HistoryIndex, metric: str) -> None:
+    from harness.core.errors import UsageError
+    from harness.core.suggest import did_you_mean
+
+    known = [row[0] for row in index.query("SELECT DISTINCT metric FROM runs ORDER BY metric")]
+    if metric not in known:
+        raise UsageError(
+            f"No run in the index has the metric {metric!r}.",
+            why=did_you_mean(metric, known) if known else "The index is empty.",
+            todo="`harness metrics list` lists metrics, `harness history index DIRECTORY` adds bundles.",
+        )

@@ -57,7 +57,11 @@ def atomic_write(path: Path, data: bytes | str) -> None:
         OSError: the directory does not exist or the disk is full; the old file is untouched.
     """
     raw = data.encode("utf-8") if isinstance(data, str) else data
-    fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as fault:
+        fault.filename = str(path)  # Not the name beside it, which nobody asked for.
+        raise
     temp = Path(name)
     try:
         with _named(path), os.fdopen(fd, "wb") as file:

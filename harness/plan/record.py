@@ -132,7 +132,9 @@ class Plan:
             value = strict_json.load(source)
         except strict_json.StrictJsonError as fault:
             raise PlanError(
-                f"The plan {source} cannot be read.", why=f"{fault.what} {fault.why}", todo=_AGAIN
+                f"The plan {source} cannot be read.",
+                why=f"{fault.what} {fault.why}",
+                todo=_AGAIN if source.exists() else "Check the path.",
             ) from None
         return cls.from_dict(value, source=str(source))
 

@@ -10,6 +10,12 @@ import pytest
 from harness.core.files import atomic_write, published_dir, write_synced
 
 
+def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as fault:
+        atomic_write(tmp_path / "absent" / "f", "x")
+    assert fault.value.filename == str(tmp_path / "absent" / "f")
+
+
 def test_atomic_write_replaces_whole_content(tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     atomic_write(target, "old")

@@ -238,3 +238,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out) == {"columns": ["n"], "rows": [[12]]}
     assert run_cli(["sql", "SELEC", "--index", place]) == 2
     assert run_cli(["history", "index", str(tmp_path / "none"), "--index", place]) == 2
+    capsys.readouterr()
+    for kind in ("trend", "outliers"):
+        assert run_cli(["history", kind, "total_cycle", "--index", place]) == 2
+        assert "Did you mean 'total_cycles'?" in capsys.readouterr().err
