@@ -88,8 +88,10 @@ class Calibration:
         r, gs, gi, o, s, i, ug = (
             np.asarray(terms, np.float64)[rng] for terms in (self.r, self.gs, self.gi, self.o, self.s, self.i, self.ug)
         )
-        g = (adc - o) * (ADC_VOLTS / r)
-        amperes: NDArray[np.float64] = ug * (g * (gs * g + gi) + (s * vdd_volts + i))
+        # Whether what comes out can be, the reader of a stored calibration asks.
+        with np.errstate(over="ignore", invalid="ignore"):
+            g = (adc - o) * (ADC_VOLTS / r)
+            amperes: NDArray[np.float64] = ug * (g * (gs * g + gi) + (s * vdd_volts + i))
         return amperes
 
     def to_dict(self) -> dict[str, object]:
@@ -107,6 +109,7 @@ class Calibration:
             made = cls(**{n: tuple(float(x) for x in v) if isinstance(v, list) else v for n, v in value.items()})  # type: ignore[arg-type]
             terms = (made.r, made.gs, made.gi, made.o, made.s, made.i, made.ug)
             good = all(len(t) == RANGES and all(map(math.isfinite, t)) for t in terms) and min(made.r) > 0
+            good = good and (type(made.calibrated), type(made.hardware), type(made.serial)) == (bool, str, str)
         except (TypeError, ValueError):
             good = False
         if not good:

@@ -12,9 +12,10 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,100 +23,18 @@ from numpy.typing import NDArray
 from harness.core import strict_json
 from harness.power.errors import WaveformError
 from harness.power.ppk2_decode import Decoder, Words
-from harness.power.ppk2_wire import COUNTER_MASK, COUNTER_SHIFT, KEY_MASK, WORD, Calibration
+from harness.power.ppk2_wire import COUNTER_MASK, COUNTER_SHIFT, KEY_MASK, WORD
+from harness.power.waveform_facts import Accuracy, Footer, Gap, Header, UnfitError, read_footer
 
 SCHEMA = "harness.waveform"
 SCHEMA_VERSION = 1
 CHUNK = 1 << 18
 """Samples a chunk."""
 LEVEL = 1
+MOST_AMPERES = 1e6
+"""What no calibration makes of any code."""
 
-Encoding = Literal["ppk2-words", "float32"]
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Samples missing before the stored sample `index`; `ambiguous`: maybe more, by multiples of 64."""
-
-    index: int
-    lost: int
-    kind: str
-    ambiguous: bool = False
-    dropped_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """What is known of a monitor's errors; absent knowledge is stated, not zero.
-
-    `relative` and `offset_a` are half-widths at 95 %, None when nobody calibrated. `noise_lsb` is the rms noise of one
-    sample in ADC steps.
-    """
-
-    relative: float | None = None
-    offset_a: float | None = None
-    noise_lsb: float = 0.7
-    basis: str = "not calibrated"
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a waveform is of.
-
-    `volts` is the supply that energy is computed with; None when the waveform carries volts sample by sample.
-    `source` is where the numbers come from: silicon or emulated. `gate_line` is the logic input of the gate.
-    """
-
-    monitor: str
-    serial: str
-    rate_hz: float
-    encoding: Encoding
-    source: str
-    volts: float | None
-    gate_line: int = 0
-    mode: str = "source"
-    accuracy: Accuracy = field(default_factory=Accuracy)
-    calibration: Calibration | None = None
-    started: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            **{k: v for k, v in vars(self).items() if k not in ("accuracy", "calibration")},
-            "accuracy": asdict(self.accuracy),
-            "calibration": None if self.calibration is None else self.calibration.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, value: dict[str, Any]) -> Header:
-        """A header from its JSON form; `WaveformError` when it does not fit."""
-        try:
-            calibration = value.get("calibration")
-            return cls(
-                **{k: v for k, v in value.items() if k not in ("accuracy", "calibration")},
-                accuracy=Accuracy(**value["accuracy"]),
-                calibration=None if calibration is None else Calibration.from_dict(calibration),
-            )
-        except (TypeError, KeyError, AttributeError) as error:
-            raise _broken(f"its header does not fit: {error}") from None
-
-
-@dataclass(frozen=True)
-class Footer:
-    """What was known when the capture ended.
-
-    `edges` are (first sample of the new level, level) of the gate line, `initial` its level in the first sample.
-    `lateness` are (host seconds since the start, seconds by which the earliest sample of that while came later than a
-    clock of the nominal rate says). `gone` tells why the monitor ended early, empty when it did not.
-    """
-
-    samples: int
-    edges: tuple[tuple[int, int], ...] = ()
-    initial: int = 0
-    gaps: tuple[Gap, ...] = ()
-    lateness: tuple[tuple[float, float], ...] = ()
-    gone: str = ""
-    notes: tuple[str, ...] = ()
+__all__ = ["Accuracy", "Block", "Footer", "Gap", "Header", "Waveform", "WaveformWriter", "edges_in"]
 
 
 @dataclass(frozen=True)
@@ -235,7 +154,9 @@ class WaveformWriter:
     def abandon(self) -> None:
         """Give the file up and remove it."""
         if self._zip.fp is not None:
-            self._zip.close()
+            # A full disk is often why the file is given up.
+            with suppress(OSError):
+                self._zip.close()
         self.path.unlink(missing_ok=True)
 
 
@@ -258,12 +179,11 @@ class Waveform:
             raise _broken(f"{error}", path) from None
         if header.pop("schema", None) != SCHEMA or header.pop("schema_version", None) != SCHEMA_VERSION:
             raise _broken(f"it is not {SCHEMA} version {SCHEMA_VERSION}", path)
-        self.header = Header.from_dict(header)
-        if self.header.encoding not in ("ppk2-words", "float32"):
-            raise _broken(f"unknown encoding {self.header.encoding!r}", path)
-        if self.header.encoding == "ppk2-words" and (self.header.calibration is None or self.header.volts is None):
-            raise _broken("PPK2 words without the calibration or voltage that give them a meaning", path)
-        self.footer, self._chunks = _footer(footer, path)
+        try:
+            self.header = Header.from_dict(header)
+            self.footer, self._chunks = read_footer(footer, self.header, CHUNK)
+        except UnfitError as error:
+            raise _broken(str(error), path) from None
 
     @staticmethod
     def _document(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
@@ -317,16 +237,19 @@ class Waveform:
     def _float_blocks(self) -> Iterator[Block]:
         for start, rows in self.rows():
             amperes = rows[:, :4].copy().view("<f4")[:, 0].astype(np.float64)
-            if not np.isfinite(amperes).all():
-                raise _broken("it holds values that are not finite", self.path)
             volts = self.header.volts
             column = rows[:, 4:8].copy().view("<f4")[:, 0].astype(np.float64) if volts is None else volts
+            if not (np.isfinite(amperes).all() and np.isfinite(column).all()):
+                raise _broken("it holds values that are not finite", self.path)
             yield Block(start, amperes, column, rows[:, -1])
 
     def decoder(self) -> Decoder:
         """A decoder with this waveform's calibration, in its initial state."""
         assert self.header.calibration is not None and self.header.volts is not None
-        return Decoder(self.header.calibration, self.header.volts)
+        decoder = Decoder(self.header.calibration, self.header.volts)
+        if not (np.abs(decoder.table) < MOST_AMPERES).all():
+            raise _broken("its calibration gives impossible currents", self.path)
+        return decoder
 
     def display(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Currents for display, in amperes: with the spike filter where the monitor has one."""
@@ -357,27 +280,6 @@ def edges_in(
 def _counter_pattern(first: int, count: int) -> NDArray[np.uint32]:
     period = ((np.arange(64, dtype=np.uint32) + np.uint32(first)) & COUNTER_MASK) << COUNTER_SHIFT
     return np.resize(period, count)
-
-
-def _footer(document: dict[str, Any], path: Path) -> tuple[Footer, list[dict[str, int]]]:
-    try:
-        chunks = document.pop("chunks")
-        footer = Footer(
-            samples=int(document.pop("samples")),
-            edges=tuple((int(i), int(level)) for i, level in document.pop("edges")),
-            initial=int(document.pop("initial")),
-            gaps=tuple(Gap(**gap) for gap in document.pop("gaps")),
-            lateness=tuple((float(t), float(late)) for t, late in document.pop("lateness")),
-            gone=str(document.pop("gone")),
-            notes=tuple(map(str, document.pop("notes"))),
-        )
-        total = sum(chunk["samples"] for chunk in chunks)
-        sizes = all(0 < chunk["samples"] <= CHUNK for chunk in chunks)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(f"its footer does not fit: {error}", path) from None
-    if document or total != footer.samples or not sizes:
-        raise _broken("its footer contradicts itself", path)
-    return footer, chunks
 
 
 def _json(value: Any) -> bytes:

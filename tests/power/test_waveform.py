@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.core.errors import HarnessError
 from harness.power.errors import WaveformError
+from harness.power.gating import GatePlan
+from harness.power.report import analyse
 from harness.power.waveform import CHUNK, Gap, Waveform, WaveformWriter
 from harness.virtual.ppk2_signal import Encoder
 from tests.power.support import header, idle_words, options
@@ -107,3 +114,100 @@ def test_the_same_samples_make_the_same_bytes(tmp_path: Path) -> None:
         writer.append_words(idle_words(Encoder(options(seed=4)), 3000))
         files.append(writer.close().read_bytes())
     assert files[0] == files[1]
+
+
+def edited(source: Path, member: str, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A copy of a waveform with one of its two documents changed."""
+    copy = source.with_name("edited")
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(copy, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == member:
+                document = json.loads(data)
+                change(document)
+                data = json.dumps(document).encode()
+            new.writestr(name, data)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    writer = WaveformWriter(tmp_path_factory.mktemp("w") / "w", header())
+    words = idle_words(Encoder(options()), 4000)
+    words[1000:3000] |= np.uint32(1 << 24)
+    writer.append_words(words)
+    return writer.close(gaps=(Gap(5, 3, "lost"),), lateness=[(0.5, 0.001)])
+
+
+ODD: tuple[Any, ...] = (None, True, "x", [1], -1.5, 1e300, 10**18)
+
+
+def members(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a document; of a list its first item."""
+    pairs = document.items() if isinstance(document, dict) else enumerate(document[:1])
+    for key, value in pairs:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from members(value, (*path, key))
+
+
+@pytest.mark.parametrize("member", ["header.json", "footer.json"])
+def test_no_edited_value_gets_past_the_reader_as_anything_but_a_number_that_makes_sense(
+    sound: Path, member: str
+) -> None:
+    with zipfile.ZipFile(sound) as archive:
+        places = tuple(members(json.loads(archive.read(member))))
+    assert len(places) > 10
+    for place in places:
+        for value in ODD:
+            assert_refused_or_sane(edited(sound, member, partial(put, place, value)))
+
+
+def put(place: tuple[Any, ...], value: object, document: Any) -> None:
+    """Set one place of a document."""
+    for key in place[:-1]:
+        document = document[key]
+    document[place[-1]] = value
+
+
+def assert_refused_or_sane(path: Path) -> None:
+    try:
+        report = analyse(Waveform(path), GatePlan(windows=1, inferences=10))
+    except HarnessError:
+        return
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert all(item.energy_j > 0 and item.u95_j >= 0 for item in report.per_inference)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("rate_hz",), 0),
+        (("volts",), -3.3),
+        (("volts",), 0),
+        (("gate_line",), 9),
+        (("accuracy", "relative"), -0.1),
+        (("accuracy", "noise_lsb"), "low"),
+        (("calibration", "r"), [1e-300] * 5),
+    ],
+)
+def test_an_impossible_header_is_refused_by_name(sound: Path, place: tuple[Any, ...], value: object) -> None:
+    path = edited(sound, "header.json", partial(put, place, value))
+    with pytest.raises(WaveformError, match="edited"):
+        list(Waveform(path).blocks())
+
+
+def test_volts_that_are_no_number_are_refused(tmp_path: Path) -> None:
+    writer = WaveformWriter(tmp_path / "w", header(encoding="float32", volts=None, calibration=None))
+    volts = np.full(100, 3.3, "f4")
+    writer.append(np.full(100, 1e-3, "f4"), volts, np.zeros(100, "u1"))
+    path = writer.close()
+    with zipfile.ZipFile(path) as archive:
+        documents = {name: archive.read(name) for name in archive.namelist()}
+    rows = np.frombuffer(documents["chunk/0"], np.uint8).reshape(9, 100).copy()
+    rows[4:8, 50] = np.frombuffer(np.float32(np.nan).tobytes(), np.uint8)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in documents.items():
+            archive.writestr(name, rows.tobytes() if name == "chunk/0" else data)
+    with pytest.raises(WaveformError, match="finite"):
+        list(Waveform(path).blocks())
