@@ -128,7 +128,9 @@ class HostError(BenchError):
     @classmethod
     def of(cls, fault: OSError) -> HostError:
         """The error that an operating-system error amounts to."""
-        where = f"{fault.filename}: " if fault.filename else ""
+        # Of a copy that failed, the second name is the one that was written.
+        name = fault.filename2 or fault.filename
+        where = f"{name}: " if name else ""
         return cls(f"{where}{fault.strerror or fault}", todo="Check the path, permissions and free space of this host.")
 
 

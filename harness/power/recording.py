@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from harness.core.deadline import Deadline
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, HostError
 from harness.power.errors import PowerCaptureError
 from harness.power.monitor import Ending, Monitor, prepared_path
 from harness.power.waveform import Waveform, WaveformWriter
@@ -153,6 +153,8 @@ class Recording:
         assert callable(reached)
         with self._changed:
             while not reached():
+                if isinstance(self._error, OSError):
+                    raise HostError.of(self._error)
                 if self._error is not None or self._gone:
                     raise PowerCaptureError(
                         f"The power monitor ended while {deadline.awaiting} was awaited.",

@@ -18,7 +18,7 @@ import numpy as np
 
 from harness.capture.terminal import PowerPlan, Terminal, TerminalError
 from harness.core.deadline import Deadline
-from harness.core.errors import DeadlineError, HarnessError, TargetError, UsageError
+from harness.core.errors import DeadlineError, HarnessError, HostError, TargetError, UsageError
 from harness.core.hashing import semantic_hash
 from harness.image.build import POWER_DIRECTORY
 from harness.power.errors import MonitorError, PowerCaptureError
@@ -67,7 +67,7 @@ class PowerSession:
     log: Callable[[str], None]
 
     def measure(self, build: Build, capture: Capture, inputs: tuple[bytes, ...]) -> PowerOutcome:
-        """Measure the energy of a build that was just profiled; raises nothing that a monitor or board can cause."""
+        """Measure the energy of a build that was just profiled; raises nothing that monitor, board or disk can cause."""
         nothing = PowerEvidence(
             report=None,
             plan=PowerPlan(()),
@@ -84,6 +84,9 @@ class PowerSession:
             return _measure(self, build, capture, inputs, nothing)
         except HarnessError as error:
             return PowerOutcome(nothing, error)
+        except OSError as fault:
+            # A full disk, most likely; what was profiled before is not to be lost with it.
+            return PowerOutcome(nothing, HostError.of(fault))
 
 
 @contextmanager

@@ -173,3 +173,48 @@ def test_bisect_finds_the_commit(tmp_path: Path) -> None:
             hashes[3], hashes[4], profile, "total_cycles", repository=repository,
             model=DIGITS, settings=SETTINGS, bench=load_bench(None), out=tmp_path / "again",
         )  # fmt: skip
+
+
+ENERGY = """\
+schema: hpx.comparison-profile
+schema_version: 1
+name: energy
+metrics:
+  power.energy_per_inference_j: {{direction: smaller, unit: J, max_regression_pct: {allowed}, missing: fail}}
+harness:
+  statistics: {{looks: [10], fail_shares: [1.0], pass_shares: [1.0], margin_pct: {margin}}}
+  metrics:
+    power.charge_per_inference_c: {{direction: smaller, unit: C, max_regression_pct: {allowed}, missing: fail}}
+"""
+
+
+def test_energy_that_scatters_is_judged_over_pairs(tmp_path: Path) -> None:
+    def allowed(percent: float, margin: float = 3.0) -> ComparisonProfile:
+        path = tmp_path / f"{percent}.yml"
+        path.write_text(ENERGY.format(allowed=percent, margin=margin))
+        return ComparisonProfile.load(path)
+
+    (tmp_path / "bench.yaml").write_text("version: 1\nnoise: {seed: 7, energy_pct: 1}\n")
+    outcome = compare_trees(
+        str(ROOT), str(slower(tmp_path / "slow", 6000)), allowed(2.0), model=DIGITS,
+        settings={**SETTINGS, "power": "any", "power-target-ms": 1, "power-windows": 1, "per-layer": False},
+        bench=load_bench(tmp_path / "bench.yaml"), out=tmp_path / "runs", repository=ROOT, seed=5,
+    )  # fmt: skip
+    found = outcome.verdicts[0]
+    assert (outcome.status, outcome.pairs, found.exact) == ("fail", 10, False)
+    assert found.interval is not None and found.baseline is not None
+    low, high = (100 * bound / found.baseline for bound in found.interval)
+    assert 4 < low < high < 12
+    pairs = [(read_bundle(base), read_bundle(head)) for base, head in outcome.bundles]
+    assert len({base.summary["power"]["energy_per_inference_j"] for base, _ in pairs}) == len(pairs)
+    back = [(head, base) for base, head in pairs]
+    told = {
+        name: judge_pairs(measured, limit).status
+        for name, measured, limit in (
+            ("room", pairs, allowed(40.0)),
+            # As much worse as is allowed, with a margin narrower than the interval.
+            ("edge", pairs, allowed(round((low + high) / 2, 2), 0.2)),
+            ("back", back, allowed(2.0)),
+        )
+    }
+    assert told == {"room": "pass", "edge": "inconclusive", "back": "improved"}
