@@ -91,7 +91,7 @@ class BenchPort(_Record):
 class BenchHub(_Record):
     """The port of a USB hub that a board's probe is plugged into; `location` as `harness ports` shows the hub."""
 
-    location: Annotated[str, Field(pattern=r"^(usb[0-9]+|[0-9]+-[0-9]+(\\.[0-9]+)*)$")]
+    location: Annotated[str, Field(pattern=r"^(usb[0-9]+|[0-9]+-[0-9]+(\.[0-9]+)*)$")]
     port: Annotated[int, Field(ge=1, le=255)]
 
     def place(self) -> HubPort:
@@ -268,10 +268,10 @@ def _check(file: BenchFile, types: Mapping[str, BoardType], document: YamlDocume
                 f"{where}: {entry.board} has no emulator, so its probe cannot be virtual.",
                 todo="Use `probe: jlink`, or an emulated board type.",
             )
-        if entry.probe == "virtual" and (entry.library is not None or entry.ports or entry.hub):
+        if entry.probe == "virtual" and (entry.library is not None or entry.ports or entry.hub or entry.power):
             raise BenchFileError(
-                f"{where}: a virtual board brings its own library and ports, and hangs on no hub.",
-                todo="Remove `library`, `ports` and `hub`.",
+                f"{where}: a virtual board brings its own library, ports and power monitor, and hangs on no hub.",
+                todo="Remove `library`, `ports`, `power` and `hub`.",
             )
 
 

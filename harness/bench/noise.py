@@ -33,10 +33,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Spread = Annotated[float, Field(ge=0, le=1000)]
 _LEAST = 0.01
 """A factor never falls below this: no time is negative."""
+MOST_BOOTS = 1000
+"""A random walk takes one step a boot, all of them again at each boot."""
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Outliers(_Record):
@@ -57,7 +59,7 @@ class Drift(_Record):
     """A linear rise by `sd` standard deviations over `boots` boots, going on after them."""
 
     sd: Annotated[float, Field(ge=-1000, le=1000)] = 0.0
-    boots: Annotated[int, Field(ge=1)] = 60
+    boots: Annotated[int, Field(ge=1, le=MOST_BOOTS)] = 60
 
 
 class NoiseSettings(_Record):
@@ -72,8 +74,8 @@ class NoiseSettings(_Record):
     modes: Modes = Modes()
     drift: Drift = Drift()
     walk_sd: Spread = 0.0
-    tick: Annotated[int, Field(ge=1)] = 1
-    first_boot: Annotated[int, Field(ge=0)] = 0
+    tick: Annotated[int, Field(ge=1, lt=2**32)] = 1
+    first_boot: Annotated[int, Field(ge=0, le=MOST_BOOTS)] = 0
 
     @property
     def text(self) -> str:

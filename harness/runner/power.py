@@ -67,7 +67,7 @@ class PowerSession:
     log: Callable[[str], None]
 
     def measure(self, build: Build, capture: Capture, inputs: tuple[bytes, ...]) -> PowerOutcome:
-        """Measure the energy of a build that was just profiled; raises nothing that monitor, board or disk can cause."""
+        """Measure the energy of a build that was just profiled; raises nothing that monitor, board or disk cause."""
         nothing = PowerEvidence(
             report=None,
             plan=PowerPlan(()),

@@ -70,3 +70,20 @@ def test_bench_files_ask_for_noise(tmp_path: Path) -> None:
         path.write_text(f"version: 1\nnoise: {text}\n")
         with pytest.raises(BenchFileError, match=r"bench\.yaml:2"):
             load_bench(path)
+
+
+@pytest.mark.parametrize(
+    ("noise", "field"),
+    [
+        ('seed: "1"', "noise.seed"),
+        ("seed: true", "noise.seed"),
+        ("seed: 1, energy_pct: .nan", "noise.energy_pct"),
+        ("seed: 1, tick: 4294967296", "noise.tick"),
+        ("seed: 1, walk_sd: 1, first_boot: 30000000", "noise.first_boot"),
+        ("seed: 1, drift: {sd: 1, boots: 100000000000000000000}", "noise.drift.boots"),
+    ],
+)
+def test_noise_that_cannot_be_drawn_is_refused_when_the_bench_is_read(tmp_path: Path, noise: str, field: str) -> None:
+    (tmp_path / "bench.yaml").write_text(f"version: 1\nnoise: {{{noise}}}\n")
+    with pytest.raises(BenchFileError, match=field):
+        load_bench(tmp_path / "bench.yaml")

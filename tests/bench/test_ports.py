@@ -89,7 +89,9 @@ def test_ports_of_an_emulated_board_are_listed_while_it_is_leased(tmp_path: Path
         ("ports: {serail: {path: /dev/a}}", "serial"),
         ("hub: {location: somewhere, port: 1}", "hub.location"),
         ("hub: {location: 1-2, port: 0}", "hub.port"),
+        ("hub: {location: 1-2x3, port: 1}", "hub.location"),
         ("hub: {location: 1-2, port: 1}, probe: virtual", "hangs on no hub"),
+        ("power: {driver: ppk2, address: /dev/ttyACM0}, probe: virtual", "power monitor"),
     ],
 )
 def test_mistakes_in_the_bench_are_named(tmp_path: Path, entry: str, message: str) -> None:
@@ -98,6 +100,13 @@ def test_mistakes_in_the_bench_are_named(tmp_path: Path, entry: str, message: st
     with pytest.raises(BenchFileError) as caught:
         load_bench(file)
     assert message in str(caught.value)
+
+
+def test_a_hub_may_hang_on_a_hub(tmp_path: Path) -> None:
+    file = tmp_path / "bench.yaml"
+    file.write_text("version: 1\nboards: [{serial: 1, board: mps2_an386, hub: {location: 1-2.3.4, port: 2}}]\n")
+    (entry,) = load_bench(file).entries
+    assert entry.hub is not None and entry.hub.place() == HubPort("1-2.3.4", 2)
 
 
 def test_a_stuck_probe_is_without_power_for_a_moment(usb: UsbBus, monkeypatch: pytest.MonkeyPatch) -> None:

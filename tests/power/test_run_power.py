@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,14 +12,14 @@ import pytest
 
 from harness.bench.inventory import load_bench
 from harness.bench.provider import BoardLease
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, HostError
 from harness.image.build import build
 from harness.image.record import Build
 from harness.judge.compare import compare
 from harness.plan.freeze import freeze
 from harness.power.errors import MonitorError, MonitorGoneError, PowerCaptureError
 from harness.power.report import analyse
-from harness.power.waveform import Waveform
+from harness.power.waveform import Waveform, WaveformWriter
 from harness.results.errors import BundleError
 from harness.results.reader import read_bundle
 from harness.results.recompute import check_power, check_recomputed
@@ -153,3 +154,16 @@ def test_a_monitor_that_goes_away_is_no_regression(
     assert expected <= codes
     assert bundle.summary["power"]["integrity"] == "invalid"
     assert "energy_per_inference_j" not in bundle.summary["power"]
+
+
+def test_a_disk_that_fills_up_costs_the_energy_and_nothing_else(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(writer: WaveformWriter) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(writer.path))
+
+    monkeypatch.setattr(WaveformWriter, "_flush", full)
+    with pytest.raises(HostError, match="No space left") as caught:
+        bench.run("disk-full")
+    bundle = read_bundle(caught.value.context["bundle"])
+    assert bundle.harness["clean_window"]["cycles"] > 0 and bundle.summary["power"]["integrity"] == "invalid"
+    monkeypatch.undo()
+    assert bench.run("disk-again").energy_per_inference_j is not None
