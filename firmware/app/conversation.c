@@ -10,7 +10,7 @@
 #include "records.h"
 #include "test_fault.h"
 
-#define START_FIXED_BYTES 27u
+#define START_FIXED_BYTES 31u
 #define COLUMN_BYTES 3u
 
 extern const char harness_build_id[];
@@ -171,6 +171,7 @@ static bool read_spec(const frame_view_t *frame) {
     spec.target_ms = read_integer(&reader, 4u);
     spec.min_iterations = read_integer(&reader, 4u);
     spec.max_iterations = read_integer(&reader, 4u);
+    spec.settle_ms = read_integer(&reader, 4u);
     spec.column_count = read_integer(&reader, 1u);
     if (reader.short_read || spec.column_count > COUNTERS_MAX_COLUMNS ||
         frame->payload_bytes != START_FIXED_BYTES + COLUMN_BYTES * spec.column_count) {

@@ -119,6 +119,7 @@ void pass_send_end(const pass_spec_t *spec, const pass_result_t *result) {
     record_u32(result->sample_words);
     record_u64(result->ticks);
     record_u32(result->warm_ticks);
+    record_u64(result->settle_ticks);
     record_u32(outputs_crc());
     record_end();
 }

@@ -10,7 +10,8 @@
 #include "inputs.h"
 #include "wire.h"
 
-#define PASS_FLAG_RESET 0x01u /* streaming state back to its initial value first */
+#define PASS_FLAG_RESET 0x01u     /* streaming state back to its initial value first */
+#define PASS_FLAG_BUSY_LOOP 0x02u /* a window times a busy loop of known length in place of inferences */
 
 typedef struct pass_spec {
     uint8_t kind;
@@ -19,6 +20,7 @@ typedef struct pass_spec {
     uint32_t iterations; /* 0 in a window: as many as fill target_ms */
     uint32_t warmup;
     uint32_t target_ms, min_iterations, max_iterations;
+    uint32_t settle_ms; /* quiet before a window: the host has been answered, nothing is measured yet */
     uint32_t column_count;
     counter_column_t columns[COUNTERS_MAX_COLUMNS];
 } pass_spec_t;
@@ -29,7 +31,8 @@ typedef struct pass_result {
     uint32_t segments;
     uint32_t sample_words;
     uint64_t ticks;
-    uint32_t warm_ticks; /* longest warm inference; 0 without warm-ups */
+    uint32_t warm_ticks;   /* longest warm inference; 0 without warm-ups */
+    uint64_t settle_ticks; /* how long the quiet before the window took; 0 without */
 } pass_result_t;
 
 extern uint32_t pass_samples[];

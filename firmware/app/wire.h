@@ -3,10 +3,13 @@
 #ifndef HARNESS_WIRE_H
 #define HARNESS_WIRE_H
 
-#define WIRE_PROTOCOL_VERSION 1u
+#define WIRE_PROTOCOL_VERSION 2u
 
 /* Frame flag: the last of several chunks. */
 #define WIRE_FLAG_LAST 0x01u
+
+/* Rounds of the busy loop that a window can time in place of each inference. */
+#define WIRE_BUSY_ROUNDS 1000u
 
 typedef enum wire_record {
     WIRE_HELLO = 0x01,

@@ -73,6 +73,9 @@ const char *hal_cycles_name(void);
 void hal_second_clock_start(void);
 uint32_t hal_second_clock_stop(void); /* ticks since the start, fewer than 2^24 */
 
+/* So many rounds of two instructions, and nothing else: a length that is known without an engine. */
+void hal_busy_loop(uint32_t rounds);
+
 /* Event counters: logical 32-bit slots. */
 uint32_t hal_event_slots(void);
 bool hal_event_select(uint32_t slot, uint16_t event);       /* false: this core does not count that event */

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.capture.frames import FLAG_LAST, MAX_PAYLOAD, Frame, encode_frame
-from harness.capture.wire import RESET_STATE, Command, PassKind, Source
+from harness.capture.wire import BUSY_LOOP, RESET_STATE, Command, PassKind, Source
 
 
 @dataclass(frozen=True)
 class PassCommand:
-    """What a START asks for. `iterations` 0 in a window: as many as fill `target_ms`, between the two limits."""
+    """What a START asks for. `iterations` 0 in a window: as many as fill `target_ms`, between the two limits.
+
+    A window waits `settle_ms` first; `busy_loop` lets it time a loop of known length in place of inferences.
+    """
 
     pass_id: int
     kind: PassKind
@@ -23,12 +26,14 @@ class PassCommand:
     maximum: int = 0
     columns: tuple[tuple[Source, int], ...] = ()
     reset: bool = True
+    settle_ms: int = 0
+    busy_loop: bool = False
 
     def payload(self) -> bytes:
         """Bytes of the command."""
-        flags = RESET_STATE if self.reset else 0
+        flags = (RESET_STATE if self.reset else 0) | (BUSY_LOOP if self.busy_loop else 0)
         head = struct.pack(
-            "<IBBIIIIIB",
+            "<IBBIIIIIIB",
             self.pass_id,
             self.kind,
             flags,
@@ -37,6 +42,7 @@ class PassCommand:
             self.target_ms,
             self.minimum,
             self.maximum,
+            self.settle_ms,
             len(self.columns),
         )
         return head + b"".join(struct.pack("<BH", source, number) for source, number in self.columns)

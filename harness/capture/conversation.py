@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from harness.capture.collect import PassCollector, TensorCollector, contradiction, split_rows
 from harness.capture.commands import PassCommand
@@ -31,6 +32,7 @@ from harness.core.errors import HarnessError
 AUTO_WARMUP = 3
 """How many inferences fill an auto window is told by warm ones: at least this many are run."""
 CLEAN_WINDOW = "clean window"
+BUSY_LOOP_RAN = "not measured: the clean window timed a busy loop in place of inferences"
 
 
 def capture(
@@ -97,7 +99,10 @@ class _Conversation:
 
     def hold(self, expected: ExpectedImage, nonce: int) -> Capture:
         hello = self._greet(expected, nonce)
-        clean = self._window(hello)
+        window = self._window(hello)
+        probed = self._request.window is not None and self._request.window.probe == "busy_loop"
+        if probed and window is not None:
+            self._unavailable[CLEAN_WINDOW] = BUSY_LOOP_RAN
         passes = self._passes(hello)
         inferences = tuple(
             self._inference(hello, inputs, reset=number == 0)
@@ -110,7 +115,8 @@ class _Conversation:
         session = self._session
         return Capture(
             hello=hello,
-            clean=clean,
+            clean=None if probed else window,
+            probe=window if probed else None,
             passes=passes,
             inferences=inferences,
             inspections=inspections,
@@ -186,7 +192,8 @@ class _Conversation:
             return None
         self._set_inputs(hello, self._request.inputs)
         with self._phase("window"):
-            done = self._run_pass(self._window_command(hello, window), self._deadlines.window, CLEAN_WINDOW)
+            seconds = self._deadlines.window + window.settle_ms / 1000
+            done = self._run_pass(self._window_command(hello, window), seconds, CLEAN_WINDOW)
         assert done.end is not None
         samples = done.words.astype("u8")
         if done.end.iterations == len(samples) and int(samples.sum()) != done.end.ticks:
@@ -203,16 +210,24 @@ class _Conversation:
             observed=done.observed,
             warm_ticks=done.end.warm_ticks,
             outputs_crc32=done.end.outputs_crc32,
+            settle_ms=window.settle_ms,
+            settle_ticks=done.end.settle_ticks,
         )
 
     def _window_command(self, hello: Hello, window: WindowRequest) -> PassCommand:
-        if hello.lifecycle == "single":
-            return PassCommand(self._new_pass(), PassKind.WINDOW, iterations=1)
-        if window.mode == "fixed":
-            return PassCommand(self._new_pass(), PassKind.WINDOW, self._request.iterations, self._request.warmup)
-        return PassCommand(
+        command = PassCommand(
             self._new_pass(),
             PassKind.WINDOW,
+            iterations=1,
+            settle_ms=window.settle_ms,
+            busy_loop=window.probe == "busy_loop",
+        )
+        if hello.lifecycle == "single":
+            return command
+        if window.mode == "fixed":
+            return replace(command, iterations=self._request.iterations, warmup=self._request.warmup)
+        return replace(
+            command,
             iterations=0,
             warmup=max(AUTO_WARMUP, self._request.warmup),
             target_ms=window.target_ms,

@@ -30,6 +30,7 @@ def disturbed(capture: Capture, noise: Disturbance) -> Capture:
     return replace(
         capture,
         clean=_window(capture.clean, noise) if capture.clean is not None else None,
+        probe=_window(capture.probe, noise) if capture.probe is not None else None,
         passes=tuple(_pass(item, factors) for item in capture.passes),
         events=(*capture.events, f"the bench added noise: boot {noise.ordinal}"),
     )

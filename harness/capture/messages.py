@@ -130,6 +130,7 @@ class PassEndMessage:
     ticks: int
     warm_ticks: int
     outputs_crc32: int
+    settle_ticks: int = 0
 
 
 @dataclass(frozen=True)
@@ -310,9 +311,9 @@ def _chunk(r: _Reader, frame: Frame) -> ChunkMessage:
 
 
 def _pass_end(r: _Reader, _: Frame) -> PassEndMessage:
-    return PassEndMessage(
-        r.u32(), r.u8(), r.u32(), r.u32(), r.u32(), r.u32(), ticks=r.u64(), warm_ticks=r.u32(), outputs_crc32=r.u32()
-    )
+    head = (r.u32(), r.u8(), r.u32(), r.u32(), r.u32(), r.u32())
+    ticks, warm, settle = r.u64(), r.u32(), r.u64()
+    return PassEndMessage(*head, ticks=ticks, warm_ticks=warm, settle_ticks=settle, outputs_crc32=r.u32())
 
 
 def _fault(r: _Reader, _: Frame) -> FaultMessage:

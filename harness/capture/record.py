@@ -59,6 +59,7 @@ class CleanWindow:
     memory holds, so `kept` may be less than `iterations`. `ticks` is the sum over all of them.
     `warm_ticks` is the longest warm-up inference, 0 without warm-ups. `outputs_crc32` covers the last one's outputs.
     `observed` holds totals over the window of what only an emulator knows (`emulator.instructions`, ...).
+    `settle_ms` were asked to pass between the last word with the host and the window, `settle_ticks` did, by its clock.
     """
 
     iterations: int
@@ -72,6 +73,8 @@ class CleanWindow:
     observed: Mapping[str, int] = field(default_factory=dict)
     warm_ticks: int = 0
     outputs_crc32: int = 0
+    settle_ms: int = 0
+    settle_ticks: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class Capture:
     """Everything one boot of one image said.
 
     `unavailable` maps names of counters to the reason why there is no number. `raw` is every byte that came, in order.
+    `probe` is the window of a busy loop in place of inferences; then there is no `clean` one.
     `frame_counts` holds the records of the session by kind. `events` tells what was tolerated or worth knowing.
     """
 
@@ -138,3 +142,4 @@ class Capture:
     frame_counts: Mapping[str, int]
     phase_seconds: Mapping[str, float]
     events: tuple[str, ...] = ()
+    probe: CleanWindow | None = None

@@ -37,12 +37,18 @@ class ExpectedImage:
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """The clean window: `fixed` runs the request's iterations, `auto` as many as fill `target_ms` within the limits."""
+    """The clean window: `fixed` runs the request's iterations, `auto` as many as fill `target_ms` within the limits.
+
+    `settle_ms` pass between the last word with the host and the window. Probe `busy_loop` times a loop of known length
+    in place of inferences.
+    """
 
     mode: Literal["auto", "fixed"] = "auto"
     target_ms: int = 1000
     minimum: int = 10
     maximum: int = 500_000
+    settle_ms: int = 0
+    probe: Literal["infer", "busy_loop"] = "infer"
 
 
 @dataclass(frozen=True)

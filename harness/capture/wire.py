@@ -8,9 +8,15 @@ from enum import IntEnum
 INSTRUCTION_CLOCK = "emulator.instructions"
 """The window's clock where an emulator keeps no counters: it counts instructions and has no rate."""
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 RESET_STATE = 0x01
 """Flag of a pass: streaming state back to its initial value first."""
+BUSY_LOOP = 0x02
+"""Flag of a window: a busy loop of known length runs in place of each inference."""
+BUSY_ROUNDS = 1000
+"""Rounds of that loop."""
+BUSY_ROUND_INSTRUCTIONS = 2
+"""Instructions of one round."""
 
 
 class Record(IntEnum):

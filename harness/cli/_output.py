@@ -54,7 +54,11 @@ def emit_run(outcome: Any) -> None:
     cycles = outcome.clean_cycles
     clean = outcome.result.facts.clean
     board = f"{outcome.build.plan.board} {outcome.serial} ({source})"
-    if cycles is None or clean is None:
+    probe = outcome.result.facts.probe
+    if probe is not None:
+        each = probe.ticks / probe.count if probe.count else 0
+        typer.echo(f"{board}: busy loop in place of inferences, {each:,.1f} ticks each ({source}, {probe.count} loops)")
+    elif cycles is None or clean is None:
         typer.echo(f"{board}: no clean-window cycles")
     else:
         typer.echo(f"{board}: {cycles:,.1f} cycles per inference ({source}, clean window, {clean.count} inferences)")

@@ -22,6 +22,9 @@ from harness.plan.record import Plan, PlanModel, PlanTree
 from harness.plan.settings import HOST_SETTINGS, SEARCH_SETTINGS, SETTINGS, resolve
 from harness.plan.toolchain import Toolchain, find_toolchain
 
+SILICON_SETTLE_MS = 100
+"""Quiet before a clean window on silicon: a probe's last polls and the regulators' answer to them are over by then."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -112,6 +115,14 @@ def _resolve_against_board(values: dict[str, Any], board: BoardType) -> None:
                 f"Setting {name!r} is {values[name]!r}, which board type {board.name!r} does not have.",
                 why=did_you_mean(str(values[name]), known),
             )
+    if values["settle-ms"] is None:
+        values["settle-ms"] = 0 if board.source == "emulated" else SILICON_SETTLE_MS
+    if values["clean-window-probe"] != "infer" and values["power"] != "none":
+        raise SettingsError(
+            "Setting 'clean-window-probe' is 'busy_loop', and power is to be measured too.",
+            why="Power windows run inferences, as many as the clean window's time of one says; the probe times none.",
+            todo="Leave one of the two out.",
+        )
     if values["transport"] not in board.transports:
         raise SettingsError(
             f"Setting 'transport' is {values['transport']!r}, which board type {board.name!r} does not have.",

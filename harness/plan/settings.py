@@ -54,6 +54,8 @@ def _host(name: str, check: Check, help_text: str) -> Setting:
     return Setting(name, checks.optional(check), None, help_text, host_local=True)
 
 
+_PROBE_HELP = "what the clean window times: inferences, or a busy loop of known length that shows clock and overhead"
+_SETTLE_HELP = "milliseconds of quiet before the clean window; none: 0 on emulated boards, 100 on silicon"
 _POWER_HELP = "power monitor that measures energy: none, any (the one wired to the board), or its name, as in ppk2"
 _MODE_HELP = "whether the power monitor feeds the board (source) or only measures (ampere); none: as the bench says"
 _VOLTS_HELP = "supply voltage of the board under the power monitor; none: as the bench says"
@@ -85,6 +87,8 @@ _TABLE = (
     Setting("window-target-ms", checks.integer(1, 600_000), 1000, "length of an auto window in milliseconds"),
     Setting("window-min", checks.integer(1, 500_000), 10, "fewest inferences of an auto window"),
     Setting("window-max", checks.integer(1, 500_000), 500_000, "most inferences of an auto window"),
+    Setting("clean-window-probe", checks.choice("infer", "busy_loop"), "infer", _PROBE_HELP),
+    Setting("settle-ms", checks.optional(checks.integer(0, 60_000)), None, _SETTLE_HELP),
     Setting("power", checks.text(_WORD, "a power monitor's name"), "none", _POWER_HELP, identity=False),
     Setting("power-mode", checks.optional(checks.choice("source", "ampere")), None, _MODE_HELP, identity=False),
     Setting("power-volts", checks.optional(checks.number(0.0, 60.0)), None, _VOLTS_HELP, identity=False),

@@ -119,6 +119,8 @@ class RunContext:
                 "window_target_ms": get("window-target-ms"),
                 "window_min": get("window-min"),
                 "window_max": get("window-max"),
+                "clean_window_probe": get("clean-window-probe"),
+                "settle_ms": get("settle-ms"),
             },
             "lifecycle": self.lifecycle,
             "timing_scope": self.timing_scope,

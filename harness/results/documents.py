@@ -9,7 +9,7 @@ from typing import Any
 from harness.core.frozen import thaw
 from harness.results.context import RunContext, producer_version
 from harness.results.crosscheck import statement
-from harness.results.facts import CleanFacts, MeasuredResult
+from harness.results.facts import CleanFacts, MeasuredResult, RunFacts
 from harness.results.layers import write_layers
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence
@@ -121,13 +121,18 @@ def latency(result: MeasuredResult) -> dict[str, Any]:
             "device_profiled_infer_count": meta.profiled_infer_count,
             "device_profiled_infer_total_us": meta.profiled_infer_total_us,
             "device_profiled_infer_avg_us": _exact(_ratio(meta.profiled_infer_total_us, meta.profiled_infer_count)),
-            "clean_workload": clean.workload if clean is not None else None,
+            "clean_workload": _workload(result.facts),
             "device_clean_infer_count": meta.clean_infer_count,
             "device_clean_infer_total_cycles": meta.clean_infer_total_cycles,
             "device_clean_infer_avg_cycles": _exact(clean.cycles) if clean is not None else None,
             "device_clean_infer_avg_us": _exact(clean.us) if clean is not None else None,
         }
     )
+
+
+def _workload(facts: RunFacts) -> str | None:
+    window = facts.clean or facts.probe
+    return window.workload if window is not None else None
 
 
 def metadata_document(metadata: RunMetadata, context: RunContext) -> dict[str, Any]:
@@ -214,6 +219,9 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
         "aggregation": context.aggregation,
         "profiled_basis": "sum of the bracketed layers of the pass that measures cycles",
     }
+    data["run"] = timing_facts(result, context)
+    if facts.probe is not None:
+        data["window_probe"] = facts.probe.to_dict()
     if clean is not None:
         data["clean_window"] = clean.to_dict()
         data["instrumentation_overhead"] = overhead(total, clean.cycles)
@@ -222,6 +230,27 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
                 name.removeprefix("emulator."): value / clean.count for name, value in clean.observed.items()
             }
     return data
+
+
+def timing_facts(result: MeasuredResult, context: RunContext) -> dict[str, Any]:
+    """How the run's time was taken, under the names that hpx gives these facts; None where the run cannot tell."""
+    facts = result.facts
+    clean = facts.clean
+    window = clean or facts.probe
+    return {
+        "lifecycle": context.lifecycle,
+        "iterations": context.iterations,
+        "warmups": context.settings.get("warmup"),
+        "timing_scope": context.timing_scope,
+        "instance_boundary": "boot",
+        "first_invoke_initializer": clean.first_invoke_initializer if clean is not None else None,
+        "first_invoke_window": clean.first_invoke_window if clean is not None else None,
+        "timing_clock": window.clock if window is not None else None,
+        "timing_clock_hz": window.clock_hz or None if window is not None else None,
+        "timing_statistic": "mean",
+        "clean_window_probe": "busy_loop" if facts.probe is not None else "infer",
+        "settle_ticks": window.settle_ticks if window is not None else None,
+    }
 
 
 def _outputs(check: OutputsCheck | None) -> dict[str, Any] | None:

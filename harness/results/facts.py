@@ -23,7 +23,8 @@ class CleanFacts:
     `ticks` of a clock of `clock_hz` over `count` inferences. `observed` holds an emulator's totals over the window;
     no silicon has them. `zero_samples` counts inferences whose own reading was zero ticks, `partial_samples` those that
     took less than an eighth of a warm one: their clock stood still for a part. `first_invoke_initializer` says whether
-    the first inference since boot also runs one-time work; None where the engine does not say.
+    the first inference since boot also runs one-time work; None where the engine does not say. `settle_ticks` of the
+    window clock passed between the last word with the host and the window, where `settle_ms` were asked for.
     """
 
     count: int
@@ -38,6 +39,8 @@ class CleanFacts:
     zero_samples: int = 0
     partial_samples: int = 0
     first_invoke_initializer: bool | None = None
+    settle_ms: int = 0
+    settle_ticks: int = 0
 
     def __post_init__(self) -> None:
         freeze_fields(self, "observed")
@@ -80,8 +83,65 @@ class CleanFacts:
             "stalled_iterations": self.zero_samples,
             "partial_iterations": self.partial_samples,
             "warmup": self.warmup,
+            "settle_ms": self.settle_ms,
+            "settle_ticks": self.settle_ticks,
             "workload": self.workload,
             "observed": thaw(self.observed),
+        }
+
+
+@dataclass(frozen=True)
+class ProbeFacts:
+    """A clean window that timed a busy loop of `rounds` rounds in place of each of `count` inferences.
+
+    What the clock tells of it beyond the loop's own length is the clock's fault or the harness's overhead. `ticks` is
+    the sum, `least` and `most` are of single loops. `instructions` of the whole window is an emulator's exact count;
+    None elsewhere. Ticks are of a clock of `clock_hz`.
+    """
+
+    count: int
+    ticks: int
+    clock: str
+    clock_hz: int
+    rounds: int
+    round_instructions: int
+    least: int | None
+    most: int | None
+    instructions: int | None
+    zero_samples: int
+    settle_ms: int
+    settle_ticks: int
+    workload: str = "busy_loop_v1"
+
+    @property
+    def overhead_instructions(self) -> float | None:
+        """Instructions around each loop: what the harness adds to every inference of a clean window."""
+        if self.instructions is None or not self.count:
+            return None
+        return self.instructions / self.count - self.rounds * self.round_instructions
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form, as stored under `extensions.harness.window_probe`."""
+        loop = self.ticks / self.count if self.count else None
+        return {
+            "probe": "busy_loop",
+            "count": self.count,
+            "ticks": self.ticks,
+            "clock": self.clock,
+            "clock_hz": self.clock_hz,
+            "rounds": self.rounds,
+            "round_instructions": self.round_instructions,
+            "ticks_per_loop": loop,
+            "ticks_per_round": loop / self.rounds if loop is not None else None,
+            "us_per_loop": loop * 1e6 / self.clock_hz if loop is not None and self.clock_hz else None,
+            "least_ticks": self.least,
+            "most_ticks": self.most,
+            "instructions": self.instructions,
+            "overhead_instructions": self.overhead_instructions,
+            "stalled_iterations": self.zero_samples,
+            "settle_ms": self.settle_ms,
+            "settle_ticks": self.settle_ticks,
+            "workload": self.workload,
         }
 
 
@@ -108,6 +168,7 @@ class RunFacts:
     power: PowerEvidence | None = None
     failed_attempts: tuple[Mapping[str, Any], ...] = ()
     spreads: tuple[Spread, ...] = ()
+    probe: ProbeFacts | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events", "failed_attempts")

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from harness.capture.record import Capture, CleanWindow, PassRecord
+from harness.capture.wire import BUSY_ROUND_INSTRUCTIONS, BUSY_ROUNDS
 from harness.results.aggregate import EMULATOR_PREFIX, Aggregate, aggregate
 from harness.results.context import RunContext, producer_version
 from harness.results.crosscheck import spreads
-from harness.results.facts import CPU_CLOCKS, CleanFacts, MeasuredResult, RunFacts
+from harness.results.facts import CPU_CLOCKS, CleanFacts, MeasuredResult, ProbeFacts, RunFacts
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence, typed_result
 from harness.results.types import (
@@ -132,6 +133,28 @@ def clean_facts(clean: CleanWindow, context: RunContext) -> CleanFacts:
         zero_samples=int(np.count_nonzero(np.asarray(clean.samples) == 0)),
         partial_samples=_partial(clean),
         first_invoke_initializer=False if context.engine == "aot" else None,
+        settle_ms=clean.settle_ms,
+        settle_ticks=clean.settle_ticks,
+    )
+
+
+def probe_facts(window: CleanWindow) -> ProbeFacts:
+    """What a window of busy loops measured."""
+    samples = np.asarray(window.samples)
+    observed = {_emulator_name(name): int(value) for name, value in window.observed.items()}
+    return ProbeFacts(
+        count=window.iterations,
+        ticks=window.ticks,
+        clock=window.clock,
+        clock_hz=window.clock_hz,
+        rounds=BUSY_ROUNDS,
+        round_instructions=BUSY_ROUND_INSTRUCTIONS,
+        least=int(samples.min()) if samples.size else None,
+        most=int(samples.max()) if samples.size else None,
+        instructions=observed.get(EMULATOR_PREFIX + "instructions"),
+        zero_samples=int(np.count_nonzero(samples == 0)),
+        settle_ms=window.settle_ms,
+        settle_ticks=window.settle_ticks,
     )
 
 
@@ -199,6 +222,7 @@ def measure(
         power=power,
         failed_attempts=tuple(attempts),
         spreads=spreads(rows),
+        probe=probe_facts(capture.probe) if capture.probe is not None else None,
     )
     overflow = any(layer.overflow for layer in layers)
     return MeasuredResult(

@@ -42,8 +42,9 @@ class Samples:
 def write_samples(capture: Capture) -> bytes:
     """The archive's bytes; the same capture gives the same bytes."""
     arrays: dict[str, NDArray[Any]] = {}
-    if capture.clean is not None:
-        arrays["clean"] = np.asarray(capture.clean.samples, dtype=np.uint64)
+    window = capture.clean or capture.probe
+    if window is not None:
+        arrays["clean"] = np.asarray(window.samples, dtype=np.uint64)
     passes = [{"name": item.name, "counters": list(item.counters)} for item in capture.passes]
     for index, item in enumerate(capture.passes):
         arrays[f"pass{index}_samples"] = np.asarray(item.samples, dtype=np.uint64)

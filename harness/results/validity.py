@@ -145,6 +145,13 @@ def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[Res
         if clean.partial_samples:
             yield issue("clean.partial", iterations=clean.partial_samples)
         return
+    if facts is not None and facts.probe is not None:
+        probe = facts.probe
+        if probe.ticks == 0:
+            yield issue("clean.frozen", count=probe.count, ticks=probe.ticks)
+        elif probe.zero_samples:
+            yield issue("profile.clean_window_stalled", iterations=probe.zero_samples)
+        return
     if facts is not None:
         if "clean_window" not in facts.unavailable:
             yield issue("clean.missing")

@@ -70,6 +70,8 @@ def capture_request(
             target_ms=settings["window-target-ms"],
             minimum=settings["window-min"],
             maximum=settings["window-max"],
+            settle_ms=settings["settle-ms"] or 0,
+            probe=settings["clean-window-probe"],
         ),
         counters=settings["pmu-counters"],
         per_layer=settings["per-layer"],

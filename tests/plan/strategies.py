@@ -37,6 +37,8 @@ STRATEGIES: Mapping[str, st.SearchStrategy[Any]] = {
     "window-target-ms": st.integers(1, 600_000),
     "window-min": st.integers(1, 500_000),
     "window-max": st.integers(1, 500_000),
+    "clean-window-probe": st.sampled_from(["infer", "busy_loop"]),
+    "settle-ms": st.integers(0, 60_000),
     "power": _WORDS,
     "power-mode": st.sampled_from(["source", "ampere"]),
     "power-volts": st.floats(0.0, 60.0, exclude_min=True),

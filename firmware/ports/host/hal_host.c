@@ -90,6 +90,10 @@ uint32_t hal_cycles(void) {
     return cycles;
 }
 
+void hal_busy_loop(uint32_t rounds) {
+    cycles += 2u * rounds;
+}
+
 void hal_second_clock_start(void) {}
 
 uint32_t hal_second_clock_stop(void) {
