@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from harness.cli import COMMANDS
 from harness.core.errors import HarnessError, HostError, InternalError, RegressionFailed, UsageError
 
+_OF_PATHS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP})
 USAGE = "usage: harness COMMAND [OPTIONS] ...    (harness COMMAND --help for each)"
 
 
@@ -92,9 +94,9 @@ def run_cli(args: list[str]) -> int:
         return 0
     except OSError as error:
         told: HarnessError = HostError.of(error)
-        if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
-            # A path that somebody mistyped, not this host.
-            told = HarnessError(told.what, todo="Check the path.")
+        if error.errno in _OF_PATHS:
+            # A path that somebody mistyped, not this host; nor may it end as a regression does.
+            told = UsageError(told.what[:400], todo="Check the path.")
         _report(told, "--json" in args)
         return told.exit_code
     except Exception as error:

@@ -40,9 +40,9 @@ def index(
 @app.command()
 def compact(place: Path = typer.Option(DEFAULT, "--index", help="Directory of the index.")) -> None:
     """Merge the index's small files into one."""
-    from harness.judge.history_index import HistoryIndex
+    from harness.judge.history_index import existing
 
-    HistoryIndex(place).compact()
+    existing(place).compact()
 
 
 @app.command()
@@ -57,18 +57,18 @@ def trend(
     """Show where a metric's level changed, for each board type, model and engine; each at 1 % by a permutation test."""
     from harness.cli._output import emit_json, emit_table
     from harness.judge.baseline_store import BaselineStore
-    from harness.judge.history_index import HistoryIndex
+    from harness.judge.history_index import existing
     from harness.judge.trends import change_points
 
     keys = "board, model, engine, engine_config, source, noise"
-    rows = HistoryIndex(place).query(
+    rows = existing(place).query(
         f"SELECT {keys}, timestamp, run_id, value FROM runs WHERE metric = ? AND (? = '' OR board = ?) "
         f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY timestamp DESC, run_id DESC) <= ? "
         f"ORDER BY {keys}, timestamp, run_id",
         (metric, board, board, last),
     )
     if not rows:
-        _must_be_known(HistoryIndex(place), metric)
+        _must_be_known(existing(place), metric)
     approvals = BaselineStore(store).approvals() if store is not None else ()
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for row in rows:
@@ -120,16 +120,16 @@ def outliers(
 ) -> None:
     """Show boards, by serial, that are unlike others of their type. Groups of fewer than 5 never gate."""
     from harness.cli._output import emit_json, emit_table
-    from harness.judge.history_index import HistoryIndex
+    from harness.judge.history_index import existing
     from harness.judge.trends import outliers as find
 
-    rows = HistoryIndex(place).query(
+    rows = existing(place).query(
         "SELECT board, model, engine_config, serial, median(value) FROM runs "
         "WHERE metric = ? AND serial IS NOT NULL GROUP BY ALL ORDER BY ALL",
         (metric,),
     )
     if not rows:
-        _must_be_known(HistoryIndex(place), metric)
+        _must_be_known(existing(place), metric)
     groups: dict[tuple[Any, ...], dict[str, float]] = {}
     for *key, serial, value in rows:
         groups.setdefault(tuple(key), {})[serial] = value

@@ -19,9 +19,9 @@ def sql(
     import math
 
     from harness.cli._output import emit_json, emit_table
-    from harness.judge.history_index import HistoryIndex
+    from harness.judge.history_index import existing
 
-    names, rows = HistoryIndex(place).table(query)
+    names, rows = existing(place).table(query)
     if json_:
 
         def plain(value: object) -> object:

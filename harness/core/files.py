@@ -58,9 +58,10 @@ def atomic_write(path: Path, data: bytes | str) -> None:
     """
     raw = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        # A name that just fits must not become too long by what is put around it.
+        fd, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
     except OSError as fault:
-        fault.filename = str(path)  # Not the name beside it, which nobody asked for.
+        fault.filename = str(path)
         raise
     temp = Path(name)
     try:
@@ -70,8 +71,11 @@ def atomic_write(path: Path, data: bytes | str) -> None:
             os.fsync(file.fileno())
         temp.chmod(0o644)
         temp.replace(path)
-    except BaseException:
+    except BaseException as fault:
         temp.unlink(missing_ok=True)
+        if isinstance(fault, OSError) and fault.filename == str(temp):
+            # Nobody knows the temporary file's name.
+            fault.filename = str(path)
         raise
     fsync_dir(path.parent)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import stat
 from pathlib import Path
 
 import numpy as np
 
 from harness.core.errors import UsageError
 from harness.engines.base import TensorFacts
+
+_WIDEST, _HEADER = 16, 1 << 16
+"""Bytes of NumPy's widest element, and more than any header of a .npy file takes."""
 
 
 def read_tensor(path: Path | str, tensor: TensorFacts, role: str) -> bytes:
@@ -25,18 +30,30 @@ def read_tensor(path: Path | str, tensor: TensorFacts, role: str) -> bytes:
         UsageError: it cannot be read, or does not fit; `OSError` when it is not there.
     """
     source = Path(path)
+    facts = source.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        # A pipe may never end, and a device never does.
+        raise UsageError(
+            f"{source} is no regular file.", why=f"It is for {role} ({tensor.name}).", todo="Name a file of bytes."
+        )
     if source.suffix != ".npy":
-        data = source.read_bytes()
-        if len(data) != tensor.nbytes:
+        if facts.st_size != tensor.nbytes:
             raise UsageError(
-                f"{source} has {len(data)} bytes, {role} ({tensor.name}) takes {tensor.nbytes}.",
+                f"{source} has {facts.st_size} bytes, {role} ({tensor.name}) takes {tensor.nbytes}.",
                 why=f"Its shape is {list(tensor.shape)} of {tensor.dtype}.",
                 todo="Write the raw bytes of the tensor, without any header, or an array as .npy.",
             )
-        return data
+        return source.read_bytes()
+    if facts.st_size > _WIDEST * tensor.nbytes + _HEADER:
+        raise UsageError(
+            f"{source} has {facts.st_size} bytes, more than any array for {role} ({tensor.name}).",
+            why=f"Its shape is {list(tensor.shape)} of {tensor.dtype}.",
+            todo="Write an array of that shape.",
+        )
     try:
-        array = np.load(source, allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, MemoryError) as fault:
+        array = np.load(io.BytesIO(source.read_bytes()), allow_pickle=False)
+    # NumPy meets damaged files with whatever its parsing runs into.
+    except Exception as fault:
         raise UsageError(
             f"{source} cannot be read as .npy.", why=f"{fault}".splitlines()[0] if str(fault) else "It is cut off."
         ) from None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -27,13 +28,14 @@ from harness.core.frozen import thaw
 from harness.core.hashing import semantic_hash, sha256_bytes
 from harness.core.strict_json import StrictJsonError, pretty
 from harness.core.strict_json import loads as load_strict
-from harness.results.dimensions import nested
 from harness.results.manifest import MANIFEST_NAME, ResultValidity, RunStatus
 from harness.results.reader import RunArtifacts, read_bundle
 
 STORE_NAME = "store.json"
 STORE_SCHEMA = "harness.baseline-store"
+STORE_VERSION = 1
 APPROVAL_SCHEMA = "harness.baseline-approval"
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,14 @@ class BaselineKey:
         """
         path = run.path / "plan.json"
         try:
-            plan = json.loads(path.read_bytes())
-            return cls._of(
-                plan["model"]["sha256"], plan["settings"], plan["toolchain"]["name"], plan["toolchain"]["version"]
-            )
-        except (OSError, ValueError, KeyError, TypeError):
+            plan = load_strict(path.read_bytes(), source=path.name)
+            model, settings, toolchain = plan["model"]["sha256"], plan["settings"], plan["toolchain"]
+            if not isinstance(model, str) or not isinstance(settings, dict):
+                raise TypeError("another form of plan")
+            return cls._of(model, settings, toolchain["name"], toolchain["version"])
+        except (OSError, StrictJsonError, ValueError, KeyError, TypeError):
             raise UsageError(
-                f"{run.path} cannot be a baseline: it holds no plan.",
+                f"{run.path} cannot be a baseline: it holds no plan that can be read.",
                 why="A baseline is found by the settings of its plan.",
                 todo="Measure one with this harness.",
             ) from None
@@ -118,9 +121,17 @@ class Approval:
             data = load_strict(path.read_bytes(), source=path.name)
             if data.pop("schema") != APPROVAL_SCHEMA or data.pop("schema_version") != 1:
                 raise ValueError("another schema")
-            if data.get("until") is not None:
-                date.fromisoformat(data["until"])
-            return cls(**{**data, "key": BaselineKey(**data["key"])})
+            until = data.pop("until", None)
+            if until is not None:
+                date.fromisoformat(until)
+            key = BaselineKey(**data.pop("key"))
+            for name, value in {**data, **asdict(key)}.items():
+                if not isinstance(value, str):
+                    raise ValueError(f"{name} is no text")
+            datetime.fromisoformat(data["approved"])
+            if not _DIGEST.fullmatch(data["bundle"]):
+                raise ValueError("bundle is no digest")
+            return cls(**data, key=key, until=until)
         except (OSError, StrictJsonError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise EvidenceError(
                 f"{path} is no approval of a baseline.", why=str(error), todo="Restore it, or delete it."
@@ -128,18 +139,26 @@ class Approval:
 
 
 class BaselineStore:
-    """A store at a directory. `create` makes an empty one where there is none."""
+    """A store at a directory. With `create`, the first approval makes one where there is none.
+
+    Raises:
+        UsageError: there is none, or it is of a later version.
+    """
 
     def __init__(self, path: Path | str, *, create: bool = False) -> None:
         self.path = Path(path)
-        if not is_store(self.path):
-            if not create:
+        if is_store(self.path):
+            version = _stated(self.path).get("schema_version")
+            if type(version) is not int or version != STORE_VERSION:
                 raise UsageError(
-                    f"There is no baseline store at {path}.",
-                    todo="`harness baseline approve` makes one, or name another.",
+                    f"The baseline store at {path} is of version {version!r}; this harness reads {STORE_VERSION}.",
+                    todo="Use the harness that wrote it, or a newer one.",
                 )
-            self.path.mkdir(parents=True, exist_ok=True)
-            atomic_write(self.path / STORE_NAME, pretty({"schema": STORE_SCHEMA, "schema_version": 1}))
+        elif not create:
+            raise UsageError(
+                f"There is no baseline store at {path}.",
+                todo="`harness baseline approve` makes one, or name another.",
+            )
 
     def approve(self, bundle: Path | str, reason: str, *, until: date | None = None, by: str = "") -> Approval:
         """Copy a bundle into the store and approve it for its key.
@@ -161,13 +180,10 @@ class BaselineStore:
             )
         key = BaselineKey.of_bundle(run)
         digest = sha256_bytes((run.path / MANIFEST_NAME).read_bytes())
-        place = self.bundle(digest)
-        if not place.is_dir():
-            place.parent.mkdir(exist_ok=True)
-            with published_dir(place) as directory:
-                for name in (MANIFEST_NAME, *(item.path for item in run.manifest.artifacts)):
-                    (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(run.path / name, directory / name)
+        if not is_store(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            atomic_write(self.path / STORE_NAME, pretty({"schema": STORE_SCHEMA, "schema_version": STORE_VERSION}))
+        self._keep(run, digest)
         approval = Approval(
             digest,
             key,
@@ -182,6 +198,23 @@ class BaselineStore:
         stamp = approval.approved.replace("-", "").replace(":", "").replace("+0000", "Z")
         atomic_write(folder / f"{stamp}-{digest[:12]}.json", pretty(approval.to_dict()))
         return approval
+
+    def _keep(self, run: RunArtifacts, digest: str) -> None:
+        """Have the bundle in the store, whole: a damaged copy is replaced, one that somebody else makes is theirs."""
+        assert run.manifest is not None
+        place = self.bundle(digest)
+        if _is_whole(place):
+            return
+        if place.is_dir():
+            shutil.rmtree(place)
+        try:
+            with published_dir(place) as directory:
+                for name in (MANIFEST_NAME, *(item.path for item in run.manifest.artifacts)):
+                    (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(run.path / name, directory / name)
+        except OSError:
+            if not _is_whole(place):
+                raise
 
     def bundle(self, digest: str) -> Path:
         """Where the bundle of a digest lies."""
@@ -254,8 +287,21 @@ class BaselineStore:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a directory is a baseline store."""
+    """Whether a directory is a baseline store, of whatever version."""
+    return _stated(path).get("schema") == STORE_SCHEMA
+
+
+def _stated(path: Path) -> dict[str, Any]:
     try:
-        return bool(nested(json.loads((path / STORE_NAME).read_bytes()), ("schema",)) == STORE_SCHEMA)
-    except (OSError, ValueError):
+        data = load_strict((path / STORE_NAME).read_bytes())
+    except (OSError, StrictJsonError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_whole(place: Path) -> bool:
+    try:
+        read_bundle(place)
+    except EvidenceError:
         return False
+    return True

@@ -1,7 +1,8 @@
 """Finding the commit that made a metric worse, on a board: binary search over the history between two refs.
 
 Each step judges a commit against the good one as `harness ab` does: exact metrics after two pairs, noisy ones look by
-look. A commit that is inconclusive or cannot be built is skipped, and the answer says which commits are left.
+look. A commit that is inconclusive, cannot be built or run, or does not have the metric is skipped, and the answer says
+which commits are left.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.errors import BuildError, UsageError
+from harness.core.errors import BuildError, NotComparableError, TargetError, UsageError
+from harness.judge.paired import NotRepeatableError
 from harness.judge.profile import ComparisonProfile
+from harness.judge.repeats import RepeatedVerdict
 from harness.judge.status import OutcomeStatus
 from harness.judge.trees import compare_trees
 from harness.runner.trees import git
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 Judge = Callable[[str], bool | None]
 """Whether a commit is bad; None when it cannot be told."""
+_STATES = {True: "bad", False: "good", None: "skipped"}
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,22 @@ def search(commits: Sequence[str], judge: Judge) -> BisectOutcome:
             return BisectOutcome(tuple(commits[low + 1 : high + 1]), tuple(tested))
         middle = min(left, key=lambda index: abs(index - (low + high) / 2))
         known[middle] = judge(commits[middle])
-        tested.append((commits[middle], {True: "bad", False: "good", None: "skipped"}[known[middle]]))
+        tested.append((commits[middle], _STATES[known[middle]]))
         if known[middle] is True:
             high = middle
         elif known[middle] is False:
             low = middle
+
+
+def is_worse(verdicts: Sequence[RepeatedVerdict], metric: str) -> bool | None:
+    """Whether a metric was measured to be worse; None when that is not sure, or it was not measured on both sides."""
+    found = [item for item in verdicts if item.metric == metric]
+    if not found or any(not item.pairs or item.status is None for item in found):
+        return None
+    statuses = {item.status for item in found}
+    if OutcomeStatus.FAIL in statuses:
+        return True
+    return None if OutcomeStatus.INCONCLUSIVE in statuses else False
 
 
 def metric_profile(metric: str, unit: str, *, larger: bool = False, margin_pct: float = 3.0) -> ComparisonProfile:
@@ -108,21 +123,21 @@ def bisect(
             first, commit, profile, model=model, settings=settings, bench=bench, out=out / commit[:12],
             repository=repository, serial=serial, seed=seed, expect="none",
         )  # fmt: skip
-        found = [item.status for item in outcome.verdicts if item.metric == metric]
-        log(f"{commit[:12]}: {', '.join(str(status) for status in found) or 'no such metric'}")
-        if OutcomeStatus.FAIL in found:
-            return True
-        return None if OutcomeStatus.INCONCLUSIVE in found else False
+        worse = is_worse(outcome.verdicts, metric)
+        log(f"{commit[:12]}: {_STATES[worse]}")
+        return worse
 
     def tolerant(commit: str) -> bool | None:
         try:
             return judged(commit)
-        except BuildError as error:
+        except (BuildError, TargetError, NotComparableError, NotRepeatableError) as error:
             log(f"{commit[:12]}: skipped, {error.what}")
             return None
 
-    if judged(commits[-1]) is not True:
+    worse = judged(commits[-1])
+    if worse is not True:
+        told = "is not" if worse is False else "cannot be told to be"
         raise UsageError(
-            f"{bad} is not worse than {good} in {metric}.", todo="Name a metric that differs, or other commits."
+            f"{bad} {told} worse than {good} in {metric}.", todo="Name a metric that differs, or other commits."
         )
     return search(commits, tolerant)

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import EvidenceError, ToolMissingError, UsageError
 from harness.core.files import atomic_write
+from harness.core.strict_json import StrictJsonError
+from harness.core.strict_json import loads as load_strict
 from harness.judge.history_parts import SUFFIX, PartWriter, is_closed, whole_batches
 from harness.judge.metrics import METRICS, repeatability
 from harness.judge.numbers import to_float
@@ -44,6 +46,7 @@ COLUMNS = {
 COMPACT_AT = 256
 """Parts after which a process that begins another tries to compact."""
 _MERGED_AT = 16
+_LISTS = {"merged": ".parquet", "absorbed": SUFFIX}
 _TRIES = 20
 Row = Mapping[str, Any]
 
@@ -93,11 +96,12 @@ class HistoryIndex:
         """Add rows, all or none of them; compacts when much has gathered and nobody else does."""
         if not rows:
             return
-        lines = "".join(json.dumps({name: row.get(name) for name in COLUMNS}) + "\n" for row in rows)
+        lines = "".join(json.dumps(_stored(row), allow_nan=False) + "\n" for row in rows)
         begun, closed = self._writer.add(lines.encode())
         if closed or (begun and sum(1 for _ in self._parts()) >= COMPACT_AT):
-            # The rows are safe already; without DuckDB they wait for somebody who has it.
-            with suppress(ToolMissingError):
+            # The rows are safe already. Without DuckDB they wait for somebody who has it, and whoever asks a broken
+            # index is told so.
+            with suppress(ToolMissingError, EvidenceError):
                 self.compact(wait=False)
 
     def index(self, bundles: Iterable[Path], *, batch: int = 500) -> tuple[int, list[str]]:
@@ -105,7 +109,7 @@ class HistoryIndex:
         known = {row[0] for row in self.query("SELECT DISTINCT bundle FROM runs")}
         added, refused, rows = 0, [], []
         for path in bundles:
-            if str(path.resolve()) in known:
+            if _text(str(path.resolve())) in known:
                 continue
             try:
                 found = rows_of(read_bundle(path))
@@ -125,7 +129,11 @@ class HistoryIndex:
         return added, refused
 
     def compact(self, *, wait: bool = True) -> bool:
-        """Merge parts into one file; False when somebody else is doing so and `wait` is false."""
+        """Merge parts into one file; False when somebody else is doing so and `wait` is false.
+
+        Raises:
+            EvidenceError: a file of the index is damaged; nothing is changed.
+        """
         from filelock import FileLock, Timeout
 
         _duckdb()
@@ -151,11 +159,18 @@ class HistoryIndex:
         merged = [self.path / "merged" / name for name in current["merged"]]
         again = _worth_merging(merged)
         (self.path / "merged").mkdir(exist_ok=True)
+        for stale in (self.path / "merged").glob(".*.parquet"):
+            # Of a compaction that was killed: the lock is ours.
+            stale.unlink(missing_ok=True)
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.parquet"
         temp = self.path / "merged" / f".{name}"
-        with _connect() as connection, _gathered([*fresh, *again]) as files:
-            rows = f"SELECT * FROM ({_union(files)}) ORDER BY metric, board, timestamp"
-            connection.execute(f"COPY ({rows}) TO '{_quoted(temp)}' (FORMAT PARQUET)")
+        try:
+            with _connect() as connection, _gathered([*fresh, *again]) as files:
+                rows = f"SELECT * FROM ({_union(files)}) ORDER BY metric, board, timestamp"
+                connection.execute(f"COPY ({rows}) TO '{_quoted(temp)}' (FORMAT PARQUET)")
+        except _duckdb().Error as error:
+            temp.unlink(missing_ok=True)
+            raise _damage([*fresh, *again]) or self._unreadable(str(error)) from None
         temp.rename(self.path / "merged" / name)
         kept = [path.name for path in merged if path not in again]
         state = {"merged": [*kept, name], "absorbed": [path.name for path in fresh]}
@@ -171,6 +186,7 @@ class HistoryIndex:
 
         Raises:
             UsageError: the query is wrong.
+            EvidenceError: a file of the index is damaged or missing.
             ToolMissingError: DuckDB is not installed.
         """
         return self.table(sql, parameters)[1]
@@ -178,22 +194,33 @@ class HistoryIndex:
     def table(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Like `query`, with the names of the columns."""
         duckdb = _duckdb()
+        why = ""
         for _ in range(_TRIES):
+            listed = self._files()
             try:
-                with _connect() as connection, _gathered(self._files()) as files:
+                with _connect() as connection, _gathered(listed) as files:
                     connection.execute(f"CREATE VIEW runs AS {_union(files)}")
                     connection.execute(sql, list(parameters))
                     return [item[0] for item in connection.description or ()], connection.fetchall()
-            except (FileNotFoundError, duckdb.IOException):
-                # A compaction removed a file between the listing and the reading.
-                continue
-            except duckdb.Error as error:
+            except (FileNotFoundError, duckdb.Error) as error:
+                gone = [path for path in listed if not path.exists()]
+                if gone:
+                    # A compaction removed a file between the listing and the reading.
+                    why = f"{gone[0]} is missing."
+                    continue
+                if broken := _damage(listed):
+                    raise broken from None
                 raise UsageError(
                     "The query cannot be answered.",
                     why=str(error).splitlines()[0],
                     todo="Columns of runs: " + ", ".join(COLUMNS),
                 ) from None
-        raise EvidenceError(f"The index at {self.path} cannot be read.", todo="Index the bundles again.")
+        raise self._unreadable(why)
+
+    def _unreadable(self, why: str) -> EvidenceError:
+        return EvidenceError(
+            f"The index at {self.path} cannot be read.", why=why, todo="Delete the index and make it again."
+        )
 
     def _files(self) -> list[Path]:
         # Parts first: what is absorbed after this listing is named by the state that is read after it.
@@ -205,11 +232,11 @@ class HistoryIndex:
 
     def _current(self) -> dict[str, list[str]]:
         try:
-            state: dict[str, list[str]] = json.loads((self.path / "current.json").read_bytes())
-            return {"merged": list(state["merged"]), "absorbed": list(state["absorbed"])}
+            state = load_strict((self.path / "current.json").read_bytes(), source="current.json")
+            return {name: _names(state[name], suffix) for name, suffix in _LISTS.items()}
         except FileNotFoundError:
-            return {"merged": [], "absorbed": []}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return {name: [] for name in _LISTS}
+        except (OSError, StrictJsonError, ValueError, KeyError, TypeError) as error:
             raise EvidenceError(
                 f"{self.path / 'current.json'} is broken.", why=str(error), todo="Delete the index and make it again."
             ) from None
@@ -225,11 +252,61 @@ class HistoryIndex:
                     yield Path(entry.path)
 
 
+def existing(path: Path) -> HistoryIndex:
+    """The index at a directory.
+
+    Raises:
+        UsageError: there is none, so an answer would be about nothing.
+    """
+    if not any((path / name).exists() for name in ("parts", "merged", "current.json")):
+        raise UsageError(
+            f"There is no history at {path}.", todo="`harness history index` makes one; --index names another place."
+        )
+    return HistoryIndex(path)
+
+
 def bundles_below(root: Path) -> list[Path]:
     """Bundle directories below a directory."""
     return sorted(
         path.parent for path in root.rglob(MANIFEST_NAME) if not any(part.startswith(".tmp-") for part in path.parts)
     )
+
+
+def _stored(row: Row) -> dict[str, Any]:
+    plain = {name: row.get(name) for name in COLUMNS}
+    return {name: _text(value) if isinstance(value, str) else value for name, value in plain.items()}
+
+
+def _text(text: str) -> str:
+    """Text that UTF-8 can hold: one row that DuckDB cannot read would spoil the whole index."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _names(value: object, suffix: str) -> list[str]:
+    """Names of files of the index. Absorbed ones are deleted, so they must not lead anywhere else."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise TypeError("it must hold lists of names")
+    if bad := [name for name in value if Path(name).name != name or not name.endswith(suffix)]:
+        raise ValueError(f"{bad[0]!r} is no name of a file of the index")
+    return value
+
+
+def _damage(files: Sequence[Path]) -> EvidenceError | None:
+    """The first file that cannot be read as rows; None when all can."""
+    duckdb = _duckdb()
+    for path in files:
+        try:
+            with _connect() as connection, _gathered([path]) as one:
+                connection.execute(f"CREATE TABLE found AS {_union(one)}")
+        except FileNotFoundError:
+            continue
+        except duckdb.Error as error:
+            return EvidenceError(
+                f"{path} is damaged: it does not hold rows of a history.",
+                why=str(error).splitlines()[0],
+                todo=f"Delete {path.parent.name}/{path.name} and current.json, then index the bundles again.",
+            )
+    return None
 
 
 def _duckdb() -> Any:

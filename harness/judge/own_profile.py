@@ -122,8 +122,8 @@ class Statistics:
             name = next(iter(unknown))
             raise bad(f"statistics has the unknown field {name!r}.", *key, name)
         for name in ("looks", "fail_shares", "pass_shares"):
-            if name in known and not (isinstance(known[name], list) and all(map(is_bound, known[name]))):
-                raise bad(f"{name} must be a list of numbers.", *key, name)
+            if name in known and not _is_numbers(known[name]):
+                raise bad(f"{name} must be a list of numbers, at least one.", *key, name)
         for name in ("fail_level", "pass_level", "margin_pct", "effect_floor_pct"):
             if name in known and (known[name] is None or not is_bound(known[name])):
                 raise bad(f"{name} is {known[name]!r}; it must be a finite number, zero or more.", *key, name)
@@ -143,6 +143,10 @@ class Statistics:
         except ValueError as error:
             raise bad(f"statistics: {error}.", *key) from None
         return cls(plan, known.get("margin_pct", 3.0), known.get("effect_floor_pct"))
+
+
+def _is_numbers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(item is not None and is_bound(item) for item in value)
 
 
 @dataclass(frozen=True)

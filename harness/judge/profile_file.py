@@ -12,6 +12,8 @@ from harness.core.strict_json import loads as load_strict
 from harness.judge.profile import ComparisonProfile, bad
 
 MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+"""How long a chain of profiles may be, each extending the next."""
 _TODO = "Correct the profile; docs/comparison-profiles.md describes every field."
 
 
@@ -27,32 +29,40 @@ def load_profile_data(path: Path) -> dict[str, Any]:
     return data
 
 
-def load_profile(path: Path, chain: tuple[Path, ...] = ()) -> ComparisonProfile:
+def load_profile(
+    path: Path, chain: tuple[Path, ...] = (), seen: dict[Path, ComparisonProfile] | None = None
+) -> ComparisonProfile:
     """A profile with what it extends, base before heir.
 
     Args:
         path: its file.
         chain: files that led here, each extending the next.
+        seen: profiles that were read on the way here; one that several extend is read once.
 
     Raises:
         ProfileError: see `ComparisonProfile.load`; also a profile that extends itself.
     """
     from harness.judge.own_profile import ComposedProfile, merged
 
-    data = load_profile_data(path)
+    seen = {} if seen is None else seen
     place = path.resolve()
+    if place in seen:
+        return seen[place]
+    data = load_profile_data(path)
     try:
         if place in chain:
             raise bad(f"{path.name} extends itself.", "harness", "extends")
+        if len(chain) > MAX_DEPTH:
+            raise bad(f"more than {MAX_DEPTH} profiles extend each other.", "harness", "extends")
         names = _bases(data)
         if not names:
-            return ComparisonProfile.from_dict(data)
+            return seen.setdefault(place, ComparisonProfile.from_dict(data))
         inherited: dict[str, Any] = {}
         for name in names:
-            base = load_profile(_base_file(name, path), (*chain, place))
+            base = load_profile(_base_file(name, path), (*chain, place), seen)
             older = base.inherited if isinstance(base, ComposedProfile) else {}
             inherited = merged(merged(inherited, older), base.extra.get("harness", {}))
-        return ComposedProfile.from_dict(data, inherited=inherited)
+        return seen.setdefault(place, ComposedProfile.from_dict(data, inherited=inherited))
     except ProfileError as error:
         raise error if "file" in error.context else located(error, path) from None
 

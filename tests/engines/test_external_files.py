@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -209,3 +210,83 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BuildError) as caught:
             check_archive(file, "cortex-m4", M4)
         assert told in caught.value.why
+
+
+@pytest.mark.parametrize("pattern", [".", "src/**.c", "a" * 300])
+def test_what_is_no_pattern_is_named_by_line(tmp_path: Path, pattern: str) -> None:
+    place = runtime(tmp_path, GOOD.replace("[a.c]", f"['{pattern}']"))
+    with pytest.raises(RuntimeFileError, match=r"runtime\.yaml:4: sources: .* is no pattern"):
+        load_runtime(place)
+
+
+def test_a_link_that_leads_out_is_refused_wherever_it_lies(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.c").write_text("int x;\n")
+    for number, (text, link, target) in enumerate(
+        [
+            (GOOD.replace("[a.c]", "[link/x.c]"), "link", outside),
+            (GOOD + "includes: [link]\n", "link", outside),
+            (GOOD, "deep/link", outside),
+            (GOOD, "x.c", outside / "x.c"),
+        ]
+    ):
+        place = runtime(tmp_path, text, f"toy{number}")
+        (place / "deep").mkdir()
+        (place / link).symlink_to(target)
+        with pytest.raises(SettingsError, match="leads out of the directory"):
+            load_runtime(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        (GOOD.replace("[a.c]", "[.x/b.c]"), ".x/b.c"),
+        (GOOD.replace("[a.c]", "[__pycache__/b.c]"), "__pycache__/b.c"),
+        (GOOD + "includes: [.x]\n", ".x/b.h"),
+        (GOOD + "includes: [inner]\n", ".x/b.h"),
+        (GOOD + "libraries: [{path: .x/b.a}]\n", ".x/b.a"),
+    ],
+)
+def test_nothing_that_the_digest_leaves_out_can_be_named(tmp_path: Path, text: str, file: str) -> None:
+    place = runtime(tmp_path, text)
+    (place / file).parent.mkdir()
+    (place / file).write_text("int b;\n")
+    (place / "inner").symlink_to(".x")
+    with pytest.raises(RuntimeFileError, match="digest does not cover"):
+        load_runtime(place)
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo])
+def test_a_library_that_is_no_file_is_refused_and_not_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    place = runtime(tmp_path, GOOD + "libraries: [{path: l.a}]\n")
+    make(place / "l.a")
+    with pytest.raises(RuntimeFileError, match=r"digest does not cover l\.a"):
+        load_runtime(place)
+
+
+def test_where_an_inner_link_leads_is_part_of_the_digest(tmp_path: Path) -> None:
+    place = runtime(tmp_path, GOOD + "includes: [now]\n")
+    for name in ("one", "two"):
+        (place / name).mkdir()
+        (place / name / "a.h").write_text(f"/* {name} */\n")
+    (place / "now").symlink_to("one")
+    first = load_runtime(place).sha256
+    (place / "now").unlink()
+    (place / "now").symlink_to("two")
+    assert load_runtime(place).sha256 != first
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    place = runtime(tmp_path)
+    (place / os.fsdecode(b"\xff.h")).write_text("")
+    with pytest.raises(SettingsError, match="no name in UTF-8"):
+        load_runtime(place)
+
+
+def test_a_list_of_runtimes_survives_each_broken_one(tmp_path: Path) -> None:
+    runtime(tmp_path, GOOD.replace("[a.c]", "['.']"), "broken")
+    runtime(tmp_path, GOOD + f"includes: [{'i' * 300}]\n", "odd")
+    runtime(tmp_path)
+    states = {info.name: info.state for info in known([tmp_path])}
+    assert (states["broken"], states["odd"], states["toy"]) == ("broken", "broken", "ready")

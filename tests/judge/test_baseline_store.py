@@ -162,3 +162,53 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run_cli(["baseline", "diff", made, "--store", place, "--profile", "exact"]) in (0, 1)
     assert run_cli(["baseline", "diff", str(bundle(tmp_path / "b", iterations=9)), "--store", place]) == 2
     assert "iterations is 3, not 9" in capsys.readouterr().err
+
+
+def test_no_store_is_left_by_an_approval_that_failed(tmp_path: Path) -> None:
+    fresh = BaselineStore(tmp_path / "fresh", create=True)
+    for wrong in (tmp_path / "nothing", make_bundle(tmp_path / "without-plan")):
+        with pytest.raises((EvidenceError, UsageError)):
+            fresh.approve(wrong, "reason")
+    assert not fresh.path.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"approved": 5}, {"approved": "soon"}, {"bundle": "../../elsewhere"}, {"bundle": [1]}, {"reason": 5}, {"by": None},
+     {"until": 5}, {"key": {"model": 5}}, {"key": {"intent": ["x"]}}, {"key": None}],
+)  # fmt: skip
+def test_an_approval_of_another_form_is_broken_evidence(
+    store: BaselineStore, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    store.approve(bundle(tmp_path / "a"), "first")
+    [file] = (store.path / "approvals").iterdir()
+    data = json.loads(file.read_text())
+    own = change.get("key")
+    data |= {"key": {**data["key"], **own}} if own is not None else change
+    file.write_text(json.dumps(data))
+    with pytest.raises(EvidenceError, match="no approval of a baseline"):
+        store.current()
+
+
+def test_approving_again_replaces_a_damaged_copy(store: BaselineStore, tmp_path: Path) -> None:
+    made = bundle(tmp_path / "a")
+    copy = store.bundle(store.approve(made, "first").bundle)
+    (copy / "summary.json").write_text("{}")
+    store.approve(made, "again")
+    assert verify_bundle(copy)
+
+
+@pytest.mark.parametrize("settings", [[], None, "x"])
+def test_a_plan_of_another_form_cannot_be_approved(store: BaselineStore, tmp_path: Path, settings: Any) -> None:
+    record = {**plan(), "settings": settings}
+    with pytest.raises(UsageError, match="holds no plan"):
+        store.approve(make_bundle(tmp_path / "a", context=make_context(plan_record=record)), "reason")
+
+
+def test_a_store_of_a_later_version_is_refused(store: BaselineStore, tmp_path: Path) -> None:
+    store.approve(bundle(tmp_path / "a"), "first")
+    (store.path / "store.json").write_text('{"schema": "harness.baseline-store", "schema_version": 2}')
+    with pytest.raises(UsageError, match="version 2"):
+        BaselineStore(store.path)
+    (store.path / "store.json").write_text("[" * 100_000)
+    assert not is_store(store.path)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from harness.cli._main import run_cli
-from harness.core.errors import UsageError
+from harness.core.errors import EvidenceError, UsageError
 from harness.judge.history_index import COLUMNS, HistoryIndex, bundles_below, rows_of
 from harness.judge.trends import change_points, outliers
 from harness.results.bundle import publish
@@ -242,3 +242,87 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for kind in ("trend", "outliers"):
         assert run_cli(["history", kind, "total_cycle", "--index", place]) == 2
         assert "Did you mean 'total_cycles'?" in capsys.readouterr().err
+
+
+def filled(path: Path) -> HistoryIndex:
+    index = HistoryIndex(path)
+    index.append([row(1), row(2)])
+    assert index.compact()
+    return index
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "[" * 100_000, '{"merged": 5, "absorbed": []}', '{"merged": [5], "absorbed": []}',
+     '{"merged": [], "absorbed": [[1]]}', '{"merged": "abc", "absorbed": []}', '{"merged": [".."], "absorbed": []}',
+     '{"merged": [], "absorbed": ["../../victim.ndjson"]}', '{"merged": ["/etc/x.parquet"], "absorbed": []}'],
+)  # fmt: skip
+def test_a_damaged_list_of_files_is_told_and_touches_nothing_outside(tmp_path: Path, text: str) -> None:
+    index = filled(tmp_path / "index")
+    victim = tmp_path / "victim.ndjson"
+    victim.write_text("mine")
+    (index.path / "current.json").write_text(text)
+    for ask in (lambda: count(index), index.compact):
+        with pytest.raises(EvidenceError, match=r"current\.json is broken"):
+            ask()
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("data", [b"{nonsense\n\n", b'{"value": "x"}\n\n', b"\xff\xfe\n\n"])
+def test_a_damaged_part_is_named_and_no_query_is_blamed(tmp_path: Path, data: bytes) -> None:
+    index = filled(tmp_path / "index")
+    part = index.path / "parts/1-1-a.ndjson"
+    part.write_bytes(data)
+    for ask in (lambda: index.query("SELECT * FROM runs"), index.compact):
+        with pytest.raises(EvidenceError, match=r"1-1-a\.ndjson is damaged"):
+            ask()
+    assert not list((index.path / "merged").glob(".*"))
+    index.append([row(3)])
+    part.unlink()
+    assert count(index) == (3, 3)
+
+
+def test_a_damaged_or_missing_merged_file_is_named(tmp_path: Path) -> None:
+    index = filled(tmp_path)
+    [merged] = (tmp_path / "merged").iterdir()
+    merged.write_bytes(b"junk")
+    with pytest.raises(EvidenceError, match=f"{merged.name} is damaged"):
+        count(index)
+    merged.unlink()
+    with pytest.raises(EvidenceError) as caught:
+        count(index)
+    assert f"{merged.name} is missing" in str(caught.value)
+
+
+def test_a_query_for_what_is_not_there_is_the_querys_fault(tmp_path: Path) -> None:
+    index = filled(tmp_path)
+    for sql in ("SELECT * FROM 'nothing.csv'", "COPY runs TO '/nonexistent/x'"):
+        with pytest.raises(UsageError, match="cannot be answered"):
+            index.query(sql)
+
+
+def test_text_that_utf8_cannot_hold_spoils_nothing(tmp_path: Path) -> None:
+    odd = make_bundle(tmp_path / os.fsdecode(b"runs/\xff"))
+    index = HistoryIndex(tmp_path / "index")
+    assert index.index([odd]) == (1, []) and index.index([odd]) == (0, [])
+    index.append([row(1, board="\ud800")])
+    assert index.compact()
+    assert index.query("SELECT board FROM runs WHERE run_id = '1'") == [("\\ud800",)]
+
+
+def test_what_a_killed_compaction_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    index = filled(tmp_path)
+    (tmp_path / "merged/.1-a.parquet").write_bytes(b"half")
+    index.append([row(3)])
+    assert index.compact() and count(index) == (3, 3)
+    assert not (tmp_path / "merged/.1-a.parquet").exists()
+
+
+@pytest.mark.parametrize("command", [["sql", "SELECT 1"], ["history", "trend", "m"], ["history", "outliers", "m"],
+                                     ["history", "compact"]])  # fmt: skip
+def test_a_history_that_is_not_there_is_an_error_not_an_empty_answer(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli([*command, "--index", str(tmp_path / "none")]) == 2
+    assert "There is no history" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

@@ -182,3 +182,66 @@ def test_a_profile_is_written_from_a_bundle(command: str, tmp_path: Path, capsys
     (tmp_path / "p.yml").write_text(capsys.readouterr().out)
     assert run_cli([command, "check", str(tmp_path / "p.yml")]) == 0
     assert compare(bundle, bundle, tmp_path / "p.yml").status == "pass"
+
+
+OWN = {"clean.us": {"direction": "smaller", "unit": "us"}}
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [{"looks": []}, {"looks": [10, None]}, {"fail_shares": []}, {"fail_shares": [None, None, None]},
+     {"pass_shares": [0.5, None, 0.1]}, {"looks": [0]}, {"looks": [20, 10]},
+     {"looks": [10], "fail_shares": [0.1, 0.1]}],
+)  # fmt: skip
+def test_statistics_that_cannot_be_used_are_a_profile_error(statistics: dict[str, Any]) -> None:
+    data = {"schema": "hpx.comparison-profile", "schema_version": 1, "harness": {"metrics": OWN}}
+    data["metrics"] = {"total_cycles": {"direction": "smaller", "unit": "cycles"}}
+    assert ComparisonProfile.from_dict(data).harness is not None
+    data["harness"] = {"metrics": OWN, "statistics": statistics}
+    with pytest.raises(ProfileError) as caught:
+        ComparisonProfile.from_dict(data)
+    assert caught.value.context["key"][:2] == ["harness", "statistics"]
+
+
+def extending(folder: Path, number: int, *names: str) -> Path:
+    data: dict[str, Any] = {"schema": "hpx.comparison-profile", "schema_version": 1}
+    data["metrics"] = {"total_cycles": {"direction": "smaller", "unit": "cycles"}}
+    data["harness"] = {"metrics": OWN, **({"extends": list(names)} if names else {})}
+    path = folder / f"p{number}.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_a_profile_that_many_extend_is_read_once(tmp_path: Path) -> None:
+    # Each of thirty extends the next one twice: a billion readings if each were done anew.
+    extending(tmp_path, 30)
+    for number in reversed(range(30)):
+        first = extending(tmp_path, number, *[f"p{number + 1}.json"] * 2)
+    assert ComparisonProfile.load(first).harness is not None
+
+
+def test_a_long_chain_and_a_circle_of_profiles_are_refused(tmp_path: Path) -> None:
+    for number in range(2000):
+        extending(tmp_path, number, f"p{number + 1}.json")
+    with pytest.raises(ProfileError, match="extend each other"):
+        ComparisonProfile.load(tmp_path / "p0.json")
+    extending(tmp_path, 3, "p0.json")
+    with pytest.raises(ProfileError, match="extends itself"):
+        ComparisonProfile.load(tmp_path / "p0.json")
+
+
+@pytest.mark.parametrize("profile", ["a" * 5000, "{dir}/none/x.yml", "{dir}"])
+def test_a_path_that_cannot_be_is_a_mistake_of_usage(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["profiles", "check", profile.format(dir=tmp_path)]) == 2
+    assert "fault of the harness" not in capsys.readouterr().err
+
+
+def test_a_comment_that_cannot_be_written_is_no_regression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = str(make_bundle(tmp_path / "run"))
+    for place in (tmp_path / "none/x.md", tmp_path, tmp_path / ("a" * 300)):
+        assert run_cli(["compare", run, run, "-p", "exact", "--markdown", str(place)]) == 2
+        assert f"error: {place}: " in capsys.readouterr().err
+    assert run_cli(["compare", run, run, "-p", "exact", "--markdown", str(tmp_path / ("b" * 250))]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b" * 250, "run"]

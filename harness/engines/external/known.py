@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from harness.core.errors import HarnessError, SettingsError, ToolMissingError
+from harness.core.errors import HarnessError, HostError, SettingsError, ToolMissingError
 from harness.core.suggest import did_you_mean
 from harness.engines.base import EngineOptions
 from harness.engines.external.manifest import FILE_NAME, Runtime, load_runtime
@@ -68,6 +68,9 @@ def _found(directory: Path, origin: str) -> Found:
         return Found(str(directory), origin, load_runtime(directory))
     except HarnessError as problem:
         return Found(str(directory), origin, problem=problem)
+    except OSError as fault:
+        # A list of runtimes must not end with one that this user may not read.
+        return Found(str(directory), origin, problem=HostError.of(fault))
 
 
 def _of_entry(entry: EntryPoint) -> Found:

@@ -32,7 +32,7 @@ from harness.board.validation import explain
 from harness.core.errors import UsageError
 from harness.core.strict_yaml import YamlDocument, load
 from harness.engines.flags import refused
-from harness.engines.trees import digest_of
+from harness.engines.trees import digest_of, uncovered
 
 FILE_NAME = "runtime.yaml"
 TAKEN_NAMES = frozenset({"aot", "external", "firmware", "generated", "port"})
@@ -167,6 +167,7 @@ def load_runtime(directory: Path | str) -> Runtime:
         error.todo = _EXAMPLE
         raise error from None
     sha256 = digest_of(root)
+    _check_libraries(root, file.libraries, document)
     return Runtime(
         root,
         file,
@@ -183,8 +184,16 @@ def _sources(root: Path, patterns: Sequence[str], document: YamlDocument) -> tup
     found: set[Path] = set()
     for number, pattern in enumerate(patterns):
         where = document.where(("sources", number))
-        # A name is a pattern without wildcards.
-        hits = [path for path in root.glob(pattern) if path.is_file()]
+        try:
+            # A name is a pattern without wildcards.
+            hits = [path for path in root.glob(pattern) if path.is_file()]
+        # What pathlib makes of patterns that it cannot read.
+        except (ValueError, IndexError, NotImplementedError, OSError) as fault:
+            raise RuntimeFileError(
+                f"{where}: sources: {pattern[:80]!r} is no pattern of file names.",
+                why=(fault.strerror if isinstance(fault, OSError) else None) or str(fault),
+                todo="Correct this line.",
+            ) from None
         if not hits:
             raise RuntimeFileError(f"{where}: sources: {pattern!r} names no file.", todo="Correct this line.")
         for path in hits:
@@ -194,8 +203,7 @@ def _sources(root: Path, patterns: Sequence[str], document: YamlDocument) -> tup
                     why=f"Known: {', '.join(SUFFIXES)}.",
                     todo="Headers are found through `includes`, libraries through `libraries`.",
                 )
-            if any(part.startswith(".") for part in path.relative_to(root).parts):
-                raise RuntimeFileError(f"{where}: sources: {path.name} is hidden, so no digest covers it.")
+            _check_covered(root, path, f"{where}: sources")
         found.update(hits)
     return tuple(sorted(found))
 
@@ -204,8 +212,27 @@ def _directories(root: Path, names: Sequence[str], document: YamlDocument) -> tu
     out = []
     for number, name in enumerate(names):
         path = Path(os.path.normpath(root / name))
+        where = document.where(("includes", number))
         if not path.is_dir():
-            where = document.where(("includes", number))
             raise RuntimeFileError(f"{where}: includes: {name!r} is no directory.", todo="Correct this line.")
+        _check_covered(root, path, f"{where}: includes")
         out.append(path)
     return tuple(out)
+
+
+def _check_libraries(root: Path, libraries: Sequence[Library], document: YamlDocument) -> None:
+    # One for another core may be missing here; whoever links it says so.
+    for number, library in enumerate(libraries):
+        if (root / library.path).exists():
+            where = document.where(("libraries", number, "path"))
+            _check_covered(root, root / library.path, f"{where}: libraries")
+
+
+def _check_covered(root: Path, path: Path, where: str) -> None:
+    """The plan pins a runtime by its digest, so all that it names must be part of it."""
+    if why := uncovered(root, path):
+        raise RuntimeFileError(
+            f"{where}: the runtime's digest does not cover {path.relative_to(root).as_posix()}.",
+            why=f"{why[:1].upper()}{why[1:]}.",
+            todo="Move or copy it to where the digest covers it.",
+        )
