@@ -108,15 +108,16 @@ def section(evidence: PowerEvidence) -> dict[str, Any]:
             "uncertainty_covers_calibration": report.calibrated,
         }
     if windows:
-        data |= _totals(windows)
+        data |= totals(windows)
     if evidence.inference is not None:
-        data |= _per_inference(evidence.inference)
+        data |= inference_figures(evidence.inference)
     if evidence.layers:
         data["layers"] = [asdict(line) for line in evidence.layers]
     return {key: value for key, value in data.items() if value is not None}
 
 
-def _totals(windows: tuple[WindowEnergy, ...]) -> dict[str, Any]:
+def totals(windows: tuple[WindowEnergy, ...]) -> dict[str, Any]:
+    """What the section says of all windows of whole inferences together, of which there is at least one."""
     seconds = math.fsum(w.duration_s for w in windows)
     charge, energy = math.fsum(w.charge_c for w in windows), math.fsum(w.energy_j for w in windows)
     volts = energy / charge if charge else 0.0
@@ -143,7 +144,8 @@ def _totals(windows: tuple[WindowEnergy, ...]) -> dict[str, Any]:
     }
 
 
-def _per_inference(line: PerInference) -> dict[str, Any]:
+def inference_figures(line: PerInference) -> dict[str, Any]:
+    """What the section says of one inference."""
     return {
         "energy_per_inference_j": line.energy_j,
         "energy_per_inference_u95_j": line.u95_j,
@@ -194,16 +196,16 @@ def typed_result(evidence: PowerEvidence) -> PowerResult | None:
     windows = evidence.whole
     if not windows or evidence.report is None:
         return None
-    totals = _totals(windows)
+    total = totals(windows)
     return PowerResult(
         PowerSummary(
-            avg_current_a=totals["avg_current_a"],
-            avg_power_w=totals["avg_power_w"],
-            peak_current_a=totals["peak_current_a"],
-            energy_j=totals["energy_j"],
-            duration_s=totals["capture_duration_s"],
+            avg_current_a=total["avg_current_a"],
+            avg_power_w=total["avg_power_w"],
+            peak_current_a=total["peak_current_a"],
+            energy_j=total["energy_j"],
+            duration_s=total["capture_duration_s"],
             sample_count=sum(w.samples for w in windows),
-            negative_current_diagnostic=totals["charge_c"] < 0,
+            negative_current_diagnostic=total["charge_c"] < 0,
         ),
         gated_windows=evidence.report.windows,
         per_layer={line.label: asdict(line) for line in evidence.layers} or None,

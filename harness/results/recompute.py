@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +14,13 @@ from harness.core import strict_json
 from harness.results.aggregate import aggregate
 from harness.results.errors import BundleError
 from harness.results.measured import CYCLE_COUNTERS
-from harness.results.power import REPORT_NAME, WAVEFORM_NAME
+from harness.results.power import REPORT_NAME, WAVEFORM_NAME, inference_figures, totals
 from harness.results.reader import RunArtifacts, read_bundle
 from harness.results.samples import SAMPLES_NAME, PassSamples, read_samples
+
+if TYPE_CHECKING:
+    from harness.power.energy import WindowEnergy
+    from harness.power.gating import GatePlan
 
 TABLE = "profile_results.csv"
 
@@ -54,41 +60,103 @@ def check_recomputed(path: str | Path) -> int:
 
 
 def check_power(run: RunArtifacts) -> int:
-    """Integrate the bundle's waveform again and compare energies with those it states; how many were compared.
+    """Integrate the bundle's waveform again and compare it with all that is stated of energy; how many were compared.
 
     Raises:
-        EvidenceError: an energy does not follow from the waveform.
+        EvidenceError: a figure does not follow from the waveform, or power.json is not what a run writes.
     """
-    from harness.power.gating import GatePlan
-    from harness.power.report import analyse
+    from harness.power.report import FAULT_FACTOR, analyse
     from harness.power.waveform import Waveform
 
     stored = strict_json.load(run.path / REPORT_NAME)
     stated = run.summary.get("power", {})
-    if stored["report"] is None:
-        return 0
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in stored["report"]["plan"].items()
-    }
-    plan = GatePlan(**fields)
+    try:
+        told = stored["report"]
+        if told is None:
+            return 0
+        plan, faulty = _gate_plan(told["plan"]), bool(told["issues"])
+        windows, lines, layers = told["windows"], told["per_inference"], stated.get("layers", [])
+    except (TypeError, KeyError, AttributeError) as error:
+        raise BundleError("invalid_measurement", f"power.json does not fit: {error}", artifact=REPORT_NAME) from None
     whole = stated.get("observation_mode") == "free_form"
     report = analyse(Waveform(run.path / WAVEFORM_NAME), plan, whole=whole)
-    inference = next((line for line in report.per_inference if not line.label), None)
-    windows = [w for w in report.windows if not w.label]
-    derived = {
-        "energy_j": math.fsum(w.energy_j for w in windows),
-        "capture_duration_s": math.fsum(w.duration_s for w in windows),
-        "energy_per_inference_j": inference.energy_j if inference is not None else math.nan,
-    }
-    known = {name: value for name, value in derived.items() if name in stated}
-    for name, value in known.items():
-        if not _same(stated[name], value):
+    # Some issues come from elsewhere, the firmware's record for one; any of them widens the intervals.
+    widening = (FAULT_FACTOR if faulty else 1.0) / (FAULT_FACTOR if report.issues else 1.0)
+    derived = [replace(line, u95_j=line.u95_j * max(widening, 1.0)) for line in report.per_inference]
+    suppressed = bool(stored.get("suppressed"))
+    whole_inference = next((line for line in derived if not line.label), None)
+    figures = (
+        totals(tuple(w for w in report.windows if not w.label)) if any(not w.label for w in report.windows) else {}
+    )
+    figures |= (
+        inference_figures(whole_inference) if whole_inference is not None else dict.fromkeys(PER_INFERENCE, math.nan)
+    )
+    compared = _check_figures("power", "summary.json", stated, {n: v for n, v in figures.items() if n in stated})
+    kept = [] if suppressed else derived
+    for name, artifact, given, rows in (
+        ("layer", "summary.json", layers, [asdict(line) for line in kept if line.label]),
+        ("inference", REPORT_NAME, lines, [asdict(line) for line in kept]),
+        ("window", REPORT_NAME, windows, [_window(window) for window in report.windows]),
+    ):
+        if not isinstance(given, list) or len(given) != len(rows):
             raise BundleError(
                 "invalid_measurement",
-                f"power.{name} is {stated[name]!r}, the waveform gives {value!r}.",
-                artifact="summary.json",
+                f"The bundle does not state the {len(rows)} {name} figures of power that the waveform gives.",
+                artifact=artifact,
             )
-    return len(known)
+        for number, (item, row) in enumerate(zip(given, rows, strict=True)):
+            parts = row.pop("uncertainty", None)
+            compared += _check_figures(f"power {name} {number}", artifact, item, row)
+            if parts is not None:
+                _check_figures(f"power {name} {number}.uncertainty", artifact, item.get("uncertainty"), parts)
+    return compared
+
+
+PER_INFERENCE = (
+    "energy_per_inference_j",
+    "energy_per_inference_u95_j",
+    "charge_per_inference_c",
+    "duration_per_inference_s",
+    "inferences_per_joule",
+)
+"""What the summary says of one inference, and must not say where the waveform supports none."""
+
+
+def _gate_plan(stored: Mapping[str, Any]) -> GatePlan:
+    from harness.power.gating import GatePlan
+
+    fields: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in stored.items()}
+    plan = GatePlan(**fields)
+    counts = (plan.windows, plan.inferences, *plan.counts, *([] if plan.completed is None else [plan.completed]))
+    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+        raise TypeError("a count of its plan is none")
+    if not plan.inferences or 0 in plan.counts or (plan.counts and len(plan.counts) != plan.windows):
+        raise TypeError("its plan has windows without inferences")
+    times = (plan.minimum_s, *(seconds for seconds in plan.firmware_s if seconds is not None))
+    if not all(isinstance(seconds, int | float) and seconds >= 0 for seconds in times):
+        raise TypeError("a time of its plan is none")
+    if not all(isinstance(label, str) for label in plan.labels):
+        raise TypeError("a label of its plan is no text")
+    return plan
+
+
+def _window(window: WindowEnergy) -> dict[str, Any]:
+    values = asdict(window)
+    values["uncertainty"]["total_u95"] = window.energy_u95_j
+    return values
+
+
+def _check_figures(where: str, artifact: str, stated: Any, derived: Mapping[str, Any]) -> int:
+    for name, value in derived.items():
+        given = stated.get(name) if isinstance(stated, Mapping) else None
+        same = _same(given, value) if isinstance(value, int | float) else given == value
+        if not same:
+            raise BundleError(
+                "invalid_measurement",
+                f"{where}.{name} is {given!r}, the waveform gives {value!r}.",
+                artifact=artifact,
+            )
+    return len(derived)
 
 
 def _check_pass(item: PassSamples, method: str, rows: object, seen: set[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,10 +82,7 @@ def test_bundle_has_energy_that_follows_from_its_waveform(outcome: RunOutcome) -
     counted = bundle.harness["emulator"]["energy_fj"] * 1e-15
     assert power["energy_per_inference_j"] == pytest.approx(counted, rel=5e-3)
     assert power["energy_j"] == pytest.approx(power["avg_power_w"] * power["capture_duration_s"])
-    assert check_recomputed(outcome.bundle) > check_power(bundle) == 3
-    edited = {**bundle.summary, "power": {**power, "energy_j": power["energy_j"] * 1.001}}
-    with pytest.raises(BundleError, match="the waveform gives"):
-        check_power(replace(bundle, summary=edited))
+    assert check_recomputed(outcome.bundle) > check_power(bundle) > 100
     report = analyse(Waveform(outcome.bundle / "power/waveform.hwf"), outcome.power.report.plan)  # type: ignore[union-attr]
     (line, *layers) = report.per_inference
     assert line.energy_j == power["energy_per_inference_j"] and line.windows == 2
@@ -92,6 +90,51 @@ def test_bundle_has_energy_that_follows_from_its_waveform(outcome: RunOutcome) -
     # What the layers take one by one adds up to about what an inference takes.
     assert sum(item.energy_j for item in layers) == pytest.approx(line.energy_j, rel=0.05)
     assert json.loads((outcome.bundle / "power.json").read_text())["report"]["windows"][0]["uncertainty"]["edges"] > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["energy_j", "avg_power_w", "p95_current_a", "energy_per_inference_u95_j", "charge_per_inference_c", "layers"],
+)
+def test_no_figure_of_energy_can_be_edited(outcome: RunOutcome, name: str) -> None:
+    bundle = read_bundle(outcome.bundle)
+    power = json.loads((outcome.bundle / "summary.json").read_text())["power"]
+    if name == "layers":
+        power["layers"][1]["energy_j"] *= 1.001
+    else:
+        power[name] *= 0.999
+    with pytest.raises(BundleError, match="the waveform gives"):
+        check_power(replace(bundle, summary={**bundle.summary, "power": power}))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("report", "windows", 0, "energy_j"), 1e-3, "the waveform gives"),
+        (("report", "windows", 1, "uncertainty", "edges"), 0.0, "the waveform gives"),
+        (("report", "per_inference", 0, "u95_j"), 0.0, "the waveform gives"),
+        (("report", "per_inference"), [], "the waveform gives"),
+        (("report", "plan", "inferences"), 0, "without inferences"),
+        (("report", "plan", "counts"), [1, "x"], "a count"),
+        (("report", "plan", "firmware_s"), [None, "x"], "a time"),
+        (("report", "plan", "more"), 1, "does not fit"),
+        (("report", "plan"), 5, "does not fit"),
+        (("report",), [], "does not fit"),
+    ],
+)
+def test_no_word_of_the_power_report_can_be_edited(
+    outcome: RunOutcome, tmp_path: Path, place: tuple[str | int, ...], value: object, message: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(outcome.bundle, copy)
+    stored = json.loads((copy / "power.json").read_text())
+    item = stored
+    for key in place[:-1]:
+        item = item[key]
+    item[place[-1]] = value
+    (copy / "power.json").write_text(json.dumps(stored))
+    with pytest.raises(BundleError, match=message):
+        check_power(replace(read_bundle(outcome.bundle), path=copy))
 
 
 def test_power_image_is_a_variant_with_a_record_of_its_own(outcome: RunOutcome, bench: Bench) -> None:
@@ -129,7 +172,7 @@ def test_a_whole_capture_has_energy_and_none_per_inference(bench: Bench) -> None
     assert power["measurement_scope"] == "free_form_capture" and power["sync"] == {"lockstep": False}
     assert power["capture_duration_s"] > 2 * SETTINGS["power_target_ms"] / 1000 and power["energy_j"] > 0
     assert made.energy_per_inference_j is None and made.power.suppressed == ("power.not_gated",)  # type: ignore[union-attr]
-    assert made.valid and check_power(read_bundle(made.bundle)) == 2
+    assert made.valid and check_power(read_bundle(made.bundle)) > 20
 
 
 @pytest.mark.parametrize(
@@ -152,6 +195,7 @@ def test_a_monitor_that_goes_away_is_no_regression(
     assert bundle.harness["clean_window"]["cycles"] > 0
     codes = {issue.code for issue in bundle.manifest.issues}  # type: ignore[union-attr]
     assert expected <= codes
+    assert check_recomputed(caught.value.context["bundle"]) > 0
     assert bundle.summary["power"]["integrity"] == "invalid"
     assert "energy_per_inference_j" not in bundle.summary["power"]
 
