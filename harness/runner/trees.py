@@ -26,8 +26,8 @@ FIRMWARE_VARIABLE = "HARNESS_FIRMWARE_DIR"
 _GIT_SECONDS = 120.0
 
 
-def firmware_of(tree: Path) -> Path:
-    """The firmware directory of a tree.
+def firmware_of(tree: Path, name: str = "") -> Path:
+    """The firmware directory of a tree; `name` is what the caller called it.
 
     Raises:
         UsageError: it holds none.
@@ -36,7 +36,7 @@ def firmware_of(tree: Path) -> Path:
         if (candidate / "engine.h").is_file() and (candidate / "app").is_dir():
             return candidate.resolve()
     raise UsageError(
-        f"{tree} holds no firmware.",
+        f"{name or tree} holds no firmware.",
         why="A tree has firmware/engine.h and firmware/app, or is that directory itself.",
         todo="Name a checkout of the firmware, or a git ref that has one.",
     )
@@ -60,7 +60,7 @@ def tree_of(spec: str, repository: Path) -> Iterator[Path]:
     """The tree of a path or git ref; a ref is checked out into a temporary directory, which is removed afterwards.
 
     Raises:
-        UsageError: neither such a path nor such a ref exists.
+        UsageError: neither such a path nor such a ref exists, or the ref holds no firmware.
     """
     path = repository / spec if not Path(spec).is_absolute() else Path(spec)
     if path.is_dir():
@@ -71,6 +71,7 @@ def tree_of(spec: str, repository: Path) -> Iterator[Path]:
         place = Path(parent) / "tree"
         git(repository, "worktree", "add", "--detach", "--force", str(place), commit)
         try:
+            firmware_of(place, f"{spec} of {repository}")
             yield place
         finally:
             git(repository, "worktree", "remove", "--force", str(place))

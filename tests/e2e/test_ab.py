@@ -115,6 +115,13 @@ def test_refs_and_what_is_wrong_with_a_tree(judged: Callable[..., PairedOutcome]
     assert len(worktrees.splitlines()) == 1
     with pytest.raises(UsageError, match="git rev-parse"):
         judged("no-such-ref", str(ROOT))
+    other = tmp_path / "other"
+    bare = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", str(other)]
+    other.mkdir()
+    for arguments in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "nothing"]):
+        subprocess.run([*bare, *arguments], check=True)
+    with pytest.raises(UsageError, match=r"^HEAD of .*other holds no firmware"), tree_of("HEAD", other):
+        pass
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="holds no firmware"):
         judged(str(tmp_path / "empty"), str(ROOT))
