@@ -65,7 +65,8 @@ def select_boards(config: pytest.Config, mark: HilMark, nodeid: str) -> list[Cho
         raise pytest.UsageError(str(error)) from None
     for name in mark.boards:
         if name not in known:
-            raise pytest.UsageError(f"{nodeid}: there is no board type {name!r}{closest(name, list(known))}")
+            hint = closest(name, list(known)) or "; `harness boards --types` lists them"
+            raise pytest.UsageError(f"{nodeid}: there is no board type {name!r}{hint}")
     names = mark.boards or tuple(present)
     matching = [name for name in names if _meets(known[name], mark.requires, nodeid)]
     if not matching:

@@ -22,6 +22,7 @@ def test_it(plan):
         ("'digits.tflite'", "keyword arguments only"),
         ("boards='mps2_an386'", "must be a list"),
         ("boards=['mps2_an368']", "did you mean 'mps2_an386'?"),
+        ("boards=['zzz']", "`harness boards --types` lists them"),
         ("requires={'mvee': True}", "did you mean 'mve'?"),
         ("requires=['mve']", "requires=['mve'] is not allowed"),
         ("inspect='all'", "inspect='all' is not allowed"),
