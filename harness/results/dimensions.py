@@ -106,6 +106,8 @@ _OURS = (
     Dimension("first_invoke_window", Effect.WINDOW, _N),
     Dimension("counter_model", Effect.COUNTERS, _N),
     Dimension("noise", Effect.COUNTERS, _N, one_sided=True),
+    Dimension("power_supply_volts", Effect.POWER, _N),
+    Dimension("power_noise", Effect.POWER, _N, one_sided=True),
     _shown("engine_config", _N, (), "Engine configuration"),
     _shown("aggregation", _N, (), "Aggregation"),
     _shown("timed_inputs", _N, (), "Inputs of the measured inferences"),

@@ -194,6 +194,7 @@ def comparability(
         "timed_inputs": context.timed_inputs or None,
         "counter_model": f"{model.get('name')} {model.get('version')}" if model else None,
         **power_dimensions(power),
+        "power_noise": context.bench.get("noise") if power is not None else None,
     }
 
 

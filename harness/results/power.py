@@ -188,6 +188,8 @@ def dimensions(evidence: PowerEvidence | None) -> dict[str, Any]:
         "power_clean_workload": evidence.workload,
         "power_firmware_fingerprint": evidence.fingerprint,
         "power_integrity": evidence.integrity,
+        # Where the monitor measures the supply there is none that was stated, and what it measured differs each time.
+        "power_supply_volts": evidence.report.header.volts if evidence.report is not None else None,
     }
 
 

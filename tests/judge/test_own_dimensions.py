@@ -15,10 +15,12 @@ from tests.results.builders import make_bundle, make_context
 CLEAN = ("latency", "device_clean_infer_avg_us")
 
 
-def pair(tmp_path: Path, name: str, old: object, new: object) -> CompareOutcome:
+def pair(tmp_path: Path, name: str, old: object, new: object, power: dict[str, object] | None = None) -> CompareOutcome:
     for role, value in (("baseline", old), ("candidate", new)):
         bundle = Foreign()
         bundle.summary["latency"] = {CLEAN[1]: 12.5}
+        if power is not None:
+            bundle.summary["power"] = power
         if value is not None:
             bundle.manifest["comparability"][name] = value
         bundle.write(tmp_path / role)
@@ -92,3 +94,25 @@ def test_nonsense_versions_are_refused(tmp_path: Path, version: object, bound: o
 def test_hpx_reads_no_other_version_and_lenient_reading_neither(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError):
         compare(versioned(tmp_path / "a", 18, 18), tmp_path / "a", strict=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "dropped"),
+    [
+        ("power_supply_volts", 1.8, 3.6, True),
+        ("power_supply_volts", 1.8, 1.8, False),
+        ("power_supply_volts", 1.8, None, False),
+        ("power_noise", "a", "b", True),
+        ("power_noise", None, "b", True),
+        ("power_noise", "a", "a", False),
+    ],
+)
+def test_energy_at_another_voltage_or_under_other_noise_is_not_compared(
+    tmp_path: Path, name: str, old: object, new: object, dropped: bool
+) -> None:
+    outcome = pair(tmp_path, name, old, new, power={"energy_per_inference_j": 1e-3, "clean_workload": "same"})
+    codes = {item.code for item in outcome.comparability.issues}
+    names = {row.name for row in outcome.metrics}
+    assert (f"metric.power_{name}_mismatch" in codes) is dropped
+    assert ("power.energy_per_inference_j" not in names) is dropped
+    assert "total_cycles" in names

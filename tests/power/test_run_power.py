@@ -74,6 +74,7 @@ def test_bundle_has_energy_that_follows_from_its_waveform(outcome: RunOutcome) -
     power = bundle.summary["power"]
     assert power["measurement_scope"] == "gpio_gated_clean_window" and power["integrity"] == "valid"
     assert power["source"] == "emulated"
+    assert bundle.manifest is not None and bundle.manifest.comparability["power_supply_volts"] == 1.8
     # Emulated boards have all three wires: each window waited for the host.
     assert power["sync"] == {"lockstep": True} and power["debugger"] == "detached"
     terminal = power["terminal"]
