@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,7 +57,8 @@ def run(
 
     limits = Deadlines.of(deadline or ())
     if dry_run:
-        _dry_run(build, board, serial, bench, as_json)
+        tensors = tensor_arguments(inputs, input_seed, reference, expect, tolerance)
+        _dry_run(build, board, serial, bench, out, tensors, as_json)
         return
     try:
         outcome = run_build(
@@ -83,15 +84,26 @@ def run(
     finish_run(outcome, as_json)
 
 
-def _dry_run(build: Path, board: str, serial: int | None, bench: Path | None, as_json: bool) -> None:
+def _dry_run(
+    build: Path,
+    board: str,
+    serial: int | None,
+    bench: Path | None,
+    out: Path | None,
+    tensors: dict[str, Any],
+    as_json: bool,
+) -> None:
     from harness.bench.inventory import load_bench
     from harness.cli._output import emit_json
     from harness.core.errors import BoardBusyError, NoBoardError, WrongBoardError
     from harness.image.record import load_build
+    from harness.runner.run import check_tensors, refuse_existing
 
     loaded = load_build(build)
     if board != loaded.plan.board:
         raise WrongBoardError(f"The build is for {loaded.plan.board}, not for {board}.", todo="Name the build's board.")
+    refuse_existing(out)
+    check_tensors(loaded, **tensors)
     boards = [
         info
         for info in load_bench(bench).boards()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import select
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.core.deadline import Deadline
+
+PIPE_SECONDS = 10.0
 HIDDEN_PREFIX = ".tmp-hil-"
 """How directories begin that are being filled."""
 
@@ -48,6 +54,36 @@ def copy_synced(source: Path, path: Path) -> None:
         shutil.copyfileobj(read, file, 1 << 20)
         file.flush()
         os.fsync(file.fileno())
+
+
+def read_at_most(path: Path, limit: int) -> bytes:
+    """The first `limit` bytes of a file that a person named.
+
+    A pipe, as of `<(command)`, is read to its end within `PIPE_SECONDS`; nobody may ever write to it.
+
+    Raises:
+        OSError: there is no such file, it cannot be read, or a pipe did not end in time.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with _named(path), os.fdopen(fd, "rb", buffering=0) as file:
+        if not stat.S_ISFIFO(os.fstat(fd).st_mode):
+            return _read(file.read, limit)
+        deadline = Deadline(PIPE_SECONDS, "what is written to a pipe", str(path))
+
+        def piped(size: int) -> bytes | None:
+            if not select.select([fd], [], [], deadline.remaining())[0]:
+                raise OSError(errno.ETIMEDOUT, f"Nothing more was written to it within {PIPE_SECONDS:g} s", str(path))
+            return file.read(size)
+
+        return _read(piped, limit)
+
+
+def _read(read: Callable[[int], bytes | None], limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0 and (part := read(min(limit, 1 << 20))) != b"":
+        parts.append(part or b"")
+        limit -= len(part or b"")
+    return b"".join(parts)
 
 
 def atomic_write(path: Path, data: bytes | str) -> None:
@@ -94,7 +130,11 @@ def published_dir(final: Path) -> Iterator[Path]:
     if final.exists():
         raise FileExistsError(final)
     _sweep(final.parent)
-    temp, lock = _locked_dir(final.parent, f"{HIDDEN_PREFIX}{final.name}-")
+    try:
+        temp, lock = _locked_dir(final.parent, f"{HIDDEN_PREFIX}{final.name}-")
+    except OSError as fault:
+        fault.filename = str(final)
+        raise
     try:
         temp.chmod(0o755)
         yield temp

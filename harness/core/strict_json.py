@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.core.errors import EvidenceError
+from harness.core.files import read_at_most
 
 MAX_BYTES = 256 * 1024 * 1024
 _WORDS = {None: "null", True: "true", False: "false"}
@@ -64,8 +65,7 @@ def loads(text: str | bytes, *, source: str = "input") -> Any:
 def load(path: Path) -> Any:
     """Parse a file as strict JSON; `StrictJsonError` when missing, unreadable, too large or not strict."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_at_most(path, MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise StrictJsonError(f"{path.name} is larger than {MAX_BYTES} bytes.", code="invalid_json", why=str(path))
     except OSError as error:

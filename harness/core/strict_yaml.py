@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from harness.core.errors import UsageError
+from harness.core.files import read_at_most
 
 MAX_BYTES = 4 * 1024 * 1024
 Location = tuple[str | int, ...]
@@ -55,8 +56,7 @@ class YamlDocument:
 def load(path: Path, error: type[UsageError] = UsageError) -> YamlDocument:
     """Read one YAML document; an instance of `error` when it is missing, too large or not strict."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        raw = read_at_most(path, MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise error(f"{path} is larger than {MAX_BYTES} bytes.", todo="Check that it is the file you meant.")
         text = raw.decode("utf-8")

@@ -115,7 +115,9 @@ def bisect(
     """
     first = git(repository, "rev-parse", "--verify", "--end-of-options", f"{good}^{{commit}}")
     commits = git(repository, "rev-list", "--reverse", "--first-parent", f"{first}..{bad}").split()
-    if not commits or git(repository, "merge-base", first, commits[-1]) != first:
+    if not commits:
+        raise UsageError(f"There is no commit after {good} up to {bad}.", todo="Name a younger bad commit.")
+    if git(repository, "merge-base", first, commits[-1]) != first:
         raise UsageError(f"{good} is no ancestor of {bad}.", todo="Name an older good commit and a younger bad one.")
 
     def judged(commit: str) -> bool | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import ProfileError
+from harness.core.files import read_at_most
 from harness.core.strict_json import StrictJsonError
 from harness.core.strict_json import loads as load_strict
 from harness.judge.profile import ComparisonProfile, bad
@@ -109,9 +110,10 @@ def _yaml(path: Path) -> Any:
 
 def _json(path: Path) -> Any:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        data = read_at_most(path, MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise ProfileError(f"{path} is larger than {MAX_BYTES} bytes.", todo="Name a comparison profile.")
-        return load_strict(path.read_bytes(), source=str(path))
+        return load_strict(data, source=str(path))
     except OSError as error:
         raise ProfileError(
             f"Comparison profile {path} cannot be read.",

@@ -38,6 +38,28 @@ DEFAULT_OUT = "hil-results"
 INPUTS_SCHEMA = "harness.inputs"
 
 
+def refuse_existing(out: Path | str | None) -> None:
+    """Raise `UsageError` when something lies where a bundle is to be."""
+    if out is not None and (Path(out).exists() or Path(out).is_symlink()):
+        raise UsageError(
+            f"There is something at {out} already.",
+            why="A bundle is never overwritten.",
+            todo="Name another directory.",
+        )
+
+
+def check_tensors(
+    build: Build, *, inputs: Any = (), expect: str = "reference", expected: Any = None, tolerance: float = 0.0, **_: Any
+) -> None:
+    """Raise as `run` does when inputs or expected outputs do not fit the model; nothing is run."""
+    from harness.runner.reference import given_reference
+
+    Expectation(expect, expected, tolerance)
+    given = wanted_inferences(build, inputs)
+    if expected is not None:
+        given_reference(expected, build.engine.output_tensors, len(given.cases))
+
+
 def run(
     build: Build | Path | str,
     *,
@@ -106,12 +128,7 @@ def run(
     expectation = Expectation(expect, expected, tolerance)
     if inspect < 0:
         raise UsageError(f"inspect={inspect!r} is not a number of inputs.", todo="Use 0 or more.")
-    if out is not None and (Path(out).exists() or Path(out).is_symlink()):
-        raise UsageError(
-            f"There is something at {out} already.",
-            why="A bundle is never overwritten.",
-            todo="Name another directory.",
-        )
+    refuse_existing(out)
     given = wanted_inferences(build, inputs)
     own = own_inputs(build)
     work = _Run(

@@ -50,8 +50,14 @@ def git(repository: Path, *arguments: str) -> str:
     """
     done = run_guarded(["git", "-C", str(repository), *arguments], deadline=Deadline(_GIT_SECONDS, "git"))
     if not done.ok:
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise UsageError(f"git {arguments[0]} failed.", why=last, todo="Name a path, or a ref of this repository.")
+        lines = done.stderr.strip().splitlines()
+        # Usage and advice may follow the reason.
+        why = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1] if lines else "")
+        raise UsageError(
+            f"git {arguments[0]} failed.",
+            why=why or f"It gave no reason for {arguments[-1]!r}.",
+            todo="Name a path, or a ref of this repository.",
+        )
     return done.stdout.strip()
 
 

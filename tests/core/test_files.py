@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.core.files import atomic_write, published_dir, write_synced
+from harness.core import files, strict_json, strict_yaml
+from harness.core.errors import HarnessError
+from harness.core.files import atomic_write, published_dir, read_at_most, write_synced
 
 
 def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
@@ -64,3 +68,40 @@ def test_a_full_disk_is_told_with_the_file(
     with pytest.raises(OSError, match="No space") as caught:
         write(tmp_path / "file", b"data")
     assert caught.value.filename == str(tmp_path / "file")
+
+
+def test_no_more_is_read_than_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 5_000_000)
+    assert len(read_at_most(tmp_path / "a", 3_000_000)) == 3_000_000
+    assert len(read_at_most(tmp_path / "a", 6_000_000)) == 5_000_000
+    assert read_at_most(Path("/dev/zero"), 10) == bytes(10)
+    with pytest.raises(IsADirectoryError):
+        read_at_most(tmp_path, 10)
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(b"a: 1\n" * 40_000))
+    writer.start()
+    try:
+        assert read_at_most(tmp_path / "pipe", 1 << 20) == b"a: 1\n" * 40_000
+    finally:
+        writer.join()
+
+
+@pytest.mark.parametrize("load", [strict_yaml.load, strict_json.load])
+def test_a_pipe_that_nobody_writes_to_is_given_up(
+    tmp_path: Path, load: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PIPE_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(HarnessError, match="cannot be read") as caught:
+        load(tmp_path / "pipe")
+    assert "Nothing more was written" in str(caught.value)
+
+
+@pytest.mark.parametrize("load", [strict_yaml.load, strict_json.load])
+def test_a_device_that_never_ends_is_too_large(load: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strict_json, "MAX_BYTES", 1 << 16)
+    with pytest.raises(HarnessError, match="is larger than"):
+        load(Path("/dev/zero"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.cli._main import run_cli
 from harness.core.errors import UsageError
 from harness.image.build import build
 from harness.plan.freeze import freeze
@@ -55,3 +56,26 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path, array: np.ndarray
     (tmp_path / "x.npy").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UsageError):
         build(freeze(DIGITS, board="mps2_an386"), tmp_path / "out", inputs=[tmp_path / "x.npy"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--input", "none.bin"], ["--input", "7=x.npy"], ["--input", "short.bin"], ["--expect", "x.npy"],
+     ["--reference", "oracle"], ["--reference", "litert-default"], ["--tolerance", "inf"], ["--out", "x.npy"]],
+)  # fmt: skip
+def test_a_dry_run_refuses_what_a_run_would(
+    tmp_path: Path, wrong: list[str], monkeypatch: pytest.MonkeyPatch, made: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.zeros((1, 8, 8, 1), np.int8))
+    Path("short.bin").write_bytes(b"short")
+    base = ["run", str(made), "--board", "mps2_an386", "--dry-run"]
+    assert run_cli([*base, "--input", "x.npy"]) == 0
+    assert run_cli([*base, *wrong]) == 2
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("dry") / "build"
+    build(freeze(DIGITS, board="mps2_an386", **QUICK), place)
+    return place
