@@ -51,7 +51,7 @@ static void send_fact(const char *name, uint32_t value) {
 static void send_self_test(void) {
     const counter_self_test_t *test = counters_self_test();
 
-    record_u8(11u);
+    record_u8(13u);
     send_fact("cycles_present", test->cycles_present);
     send_fact("cycles_advance", test->cycles_advance);
     send_fact("cycles_frozen", test->cycles_frozen);
@@ -63,6 +63,8 @@ static void send_self_test(void) {
     send_fact("empty_bracket_cycles", test->empty_bracket_cycles);
     send_fact("rate_window_ticks", test->rate_window_ticks);
     send_fact("rate_second_ticks", test->rate_second_ticks);
+    send_fact("small_present", test->small_present);
+    send_fact("small_advance", test->small_advance);
 }
 
 static void send_buffers(const engine_buffer_t *buffers, uint32_t count) {

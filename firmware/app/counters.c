@@ -7,11 +7,16 @@
 
 #define EVENT_INST_RETIRED 0x0008u
 #define SPIN_LOOPS 1000u
+#define SMALL_SPINS 3u /* a counter of 8 bits may come back to where it was, but not each time */
+#define SMALL_RANGE 256u
 
 static counter_column_t *active;
 static uint32_t active_count;
 static uint32_t active_slots;
 static bool active_observer;
+static bool active_small;
+static uint8_t start_small[HAL_SMALL_COUNTERS], end_small[HAL_SMALL_COUNTERS];
+static uint32_t start_small_cycles;
 static uint32_t start_cycles;
 static uint64_t start_observed[HAL_OBSERVER_MAX];
 static uint64_t end_observed[HAL_OBSERVER_MAX];
@@ -20,6 +25,24 @@ static counter_self_test_t test;
 
 static void spin(void) {
     for (volatile uint32_t i = 0; i < SPIN_LOOPS; i++) {
+    }
+}
+
+static void test_small(void) {
+    test.small_present =
+        test.cycles_present != 0u && hal_event_slots() == 0u && hal_small_enable(true) ? 1u : 0u;
+    for (uint32_t round = 0; test.small_present != 0u && round < SMALL_SPINS; round++) {
+        hal_small_read(start_small);
+        for (uint32_t i = 0; i <= round; i++) {
+            spin();
+        }
+        hal_small_read(end_small);
+        for (uint32_t i = 0; i < HAL_SMALL_COUNTERS; i++) {
+            test.small_advance |= (start_small[i] != end_small[i] ? 1u : 0u) << i;
+        }
+    }
+    if (test.small_present != 0u) {
+        (void)hal_small_enable(false);
     }
 }
 
@@ -69,6 +92,7 @@ const counter_self_test_t *counters_self_test(void) {
         first = hal_cycles();
         test.empty_bracket_cycles = hal_cycles() - first;
     }
+    test_small();
     if (HARNESS_TEST_FAULT == TEST_FAULT_DEAD_COUNTER) {
         test.cycles_advance = 0u;
     }
@@ -98,6 +122,7 @@ uint32_t counters_configure(counter_column_t *columns, uint32_t count) {
     active = columns;
     active_count = count;
     active_observer = false;
+    active_small = false;
     memset(bias, 0, sizeof(bias));
     for (uint32_t i = 0; i < count; i++) {
         counter_column_t *column = &columns[i];
@@ -108,6 +133,10 @@ uint32_t counters_configure(counter_column_t *columns, uint32_t count) {
         } else if (column->source == COUNTER_OBSERVER) {
             column->status = column->id < hal_observer_count() ? COUNTER_OK : COUNTER_UNSUPPORTED;
             active_observer |= column->status == COUNTER_OK;
+        } else if (column->source == COUNTER_SMALL && test.small_advance != 0u &&
+                   column->id < HAL_SMALL_COUNTERS) {
+            column->status = COUNTER_OK;
+            active_small = true;
         } else if (column->source == COUNTER_EVENT && slots != 0u) {
             if (next_slot == slots) {
                 column->status = COUNTER_NO_SLOT;
@@ -119,6 +148,9 @@ uint32_t counters_configure(counter_column_t *columns, uint32_t count) {
         words += counter_column_words(column);
     }
     active_slots = (1u << next_slot) - 1u;
+    if (test.small_present != 0u) {
+        (void)hal_small_enable(active_small);
+    }
     return words;
 }
 
@@ -129,6 +161,10 @@ void counters_begin(void) {
     if (active_slots != 0u) {
         hal_events_start(active_slots);
     }
+    if (active_small) {
+        start_small_cycles = hal_cycles();
+        hal_small_read(start_small);
+    }
     start_cycles = hal_cycles();
 }
 
@@ -138,7 +174,13 @@ void counters_end(uint32_t *row) {
     uint32_t wrapped = 0u;
     uint32_t overflow = 0u;
     uint32_t slot = 0u;
+    bool small_wrapped = false;
 
+    if (active_small) {
+        /* At most one a cycle: in fewer cycles than its range it cannot have come round. */
+        hal_small_read(end_small);
+        small_wrapped = hal_cycles() - start_small_cycles >= SMALL_RANGE;
+    }
     if (active_slots != 0u) {
         wrapped = hal_events_stop(active_slots, events);
     }
@@ -158,6 +200,9 @@ void counters_end(uint32_t *row) {
 
             *row++ = (uint32_t)delta;
             *row++ = (uint32_t)(delta >> 32);
+        } else if (column->source == COUNTER_SMALL) {
+            overflow |= (small_wrapped ? 1u : 0u) << i;
+            *row++ = (uint8_t)(end_small[column->id] - start_small[column->id]);
         } else {
             overflow |= (wrapped >> slot & 1u) << i;
             *row++ = events[slot++];

@@ -11,6 +11,7 @@ typedef enum counter_source {
     COUNTER_CYCLES = 0,   /* the cycle counter */
     COUNTER_EVENT = 1,    /* an event counter; id is the architectural event number */
     COUNTER_OBSERVER = 2, /* the emulator's observation number id */
+    COUNTER_SMALL = 3,    /* the 8-bit counter number id of a DWT without PMU */
 } counter_source_t;
 
 typedef enum counter_status {
@@ -31,6 +32,7 @@ typedef struct counter_self_test {
     uint32_t event_slots, event_advance, event_frozen;
     uint32_t observer_count, observer_advance;
     uint32_t empty_bracket_cycles;
+    uint32_t small_present, small_advance; /* bit n: 8-bit counter n moved */
     uint32_t rate_window_ticks,
         rate_second_ticks; /* of one busy loop, by the window clock and by a second one */
 } counter_self_test_t;

@@ -73,6 +73,14 @@ const char *hal_cycles_name(void);
 void hal_second_clock_start(void);
 uint32_t hal_second_clock_stop(void); /* ticks since the start, fewer than 2^24 */
 
+/* Five counters of 8 bits that the DWT of a core without PMU may have: cycles that instructions, exceptions,
+ * sleep and loads or stores took beyond the first, and instructions that took none. Each counts at most one a
+ * cycle. */
+#define HAL_SMALL_COUNTERS 5u
+
+bool hal_small_enable(bool on); /* false: this DWT has none */
+void hal_small_read(uint8_t *values);
+
 /* So many rounds of two instructions, and nothing else: a length that is known without an engine. */
 void hal_busy_loop(uint32_t rounds);
 

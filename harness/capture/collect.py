@@ -112,7 +112,7 @@ class PassCollector:
 def split_rows(
     words: NDArray[np.uint32], iterations: int, rows: int, columns: tuple[Column, ...]
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Samples of shape (iterations, rows, counted columns) and overflow of shape (iterations, rows).
+    """Samples, and whether each wrapped, both of shape (iterations, rows, counted columns).
 
     Raises:
         ProtocolError: the words are not that many, or a width is neither 4 nor 8.
@@ -127,9 +127,13 @@ def split_rows(
     table = words.reshape(iterations, rows, row_words).astype(np.uint64)
     samples = np.empty((iterations, rows, len(counted)), dtype=np.uint64)
     at = 0
+    places = [index for index, column in enumerate(columns) if column.status == ColumnStatus.OK]
+    wrapped = np.empty(samples.shape, dtype=np.bool_)
     for index, column in enumerate(counted):
         samples[:, :, index] = table[:, :, at]
         if column.width == 8:
             samples[:, :, index] |= table[:, :, at + 1] << np.uint64(32)
         at += column.width // 4
-    return samples, table[:, :, at] != 0
+    for index, place in enumerate(places):
+        wrapped[:, :, index] = (table[:, :, at] >> np.uint64(place)) & np.uint64(1) != 0
+    return samples, wrapped

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from harness.capture.collect import PassCollector, TensorCollector, contradiction, split_rows
 from harness.capture.commands import PassCommand
 from harness.capture.identity import check_identity, check_version, to_record
 from harness.capture.messages import ChunkMessage, EndMessage, InputSetMessage, LayerMessage, PassEndMessage
-from harness.capture.passes import NO_COUNTERS, NO_PLUGIN, REFUSED, PassPlan, plan_passes
+from harness.capture.passes import NO_COUNTERS, NO_PLUGIN, REFUSED, PassPlan, plan_passes, small_state
 from harness.capture.record import (
     Capture,
     CleanWindow,
@@ -25,7 +27,7 @@ from harness.capture.record import (
 )
 from harness.capture.request import CaptureDeadlines, CaptureRequest, ExpectedImage, Tensors, WindowRequest
 from harness.capture.session import Session, Transport
-from harness.capture.wire import ColumnStatus, PassKind, Record
+from harness.capture.wire import ColumnStatus, PassKind, Record, Source
 from harness.core.deadline import Deadline
 from harness.core.errors import HarnessError
 
@@ -243,6 +245,7 @@ class _Conversation:
             cycles=hello.counter_unit != "none",
             slots=hello.counter_slots,
             observer=hello.observer,
+            no_small=small_state(hello.self_test),
         )
         self._unavailable.update(plan.unavailable)
         if plan.passes:
@@ -271,7 +274,9 @@ class _Conversation:
         for asked, got in zip(plan.columns, table.columns, strict=True):
             if got.status != ColumnStatus.OK:
                 self._unavailable[asked.name] = NO_PLUGIN if hello.counter_unit == "none" else REFUSED
-        samples, overflow = split_rows(done.words, table.iterations, table.rows, table.columns)
+        samples, wrapped = split_rows(done.words, table.iterations, table.rows, table.columns)
+        counted = [column for column in table.columns if column.status == ColumnStatus.OK]
+        wide = [i for i, column in enumerate(counted) if column.source != Source.SMALL]
         return PassRecord(
             name=plan.name,
             counters=tuple(
@@ -282,7 +287,8 @@ class _Conversation:
             iterations=table.iterations,
             warmup=table.warmup,
             samples=samples,
-            overflow=overflow,
+            overflow=np.any(wrapped[:, :, wide], axis=2),
+            wrapped=wrapped,
             segments=done.end.segments,
             outputs_crc32=done.end.outputs_crc32,
         )

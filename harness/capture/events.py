@@ -73,7 +73,14 @@ EVENTS: Mapping[str, Event] = {
 }
 """All events by full name. CHAIN is none of them: it joins the halves of each counter."""
 
-GROUPS: tuple[str, ...] = ("cpu", "memory", "mve")
+SMALL_EVENTS: tuple[Event, ...] = tuple(
+    Event(f"DWT_{name}", number, "dwt", default=True)
+    for number, name in enumerate(("CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"))
+)
+"""Counters of 8 bits that a DWT has on a core without PMU, by their place in it. Each counts at most one a cycle."""
+SMALL_BITS = 8
+
+GROUPS: tuple[str, ...] = ("cpu", "memory", "mve", "dwt")
 
 OBSERVATIONS: tuple[str, ...] = (
     "emulator.instructions",
@@ -91,9 +98,12 @@ OBSERVATIONS: tuple[str, ...] = (
 
 def group_events(group: str) -> tuple[Event, ...]:
     """Events of a group, by number."""
+    if group == "dwt":
+        return SMALL_EVENTS
     return tuple(sorted((e for e in EVENTS.values() if e.group == group), key=lambda event: event.number))
 
 
 def find_event(name: str) -> Event | None:
-    """The event of a name with or without the prefix ARM_PMU_; None when there is none."""
-    return EVENTS.get(name) or EVENTS.get(PREFIX + name)
+    """The event of a name with or without its prefix, ARM_PMU_ or DWT_; None when there is none."""
+    small = {event.name: event for event in SMALL_EVENTS}
+    return EVENTS.get(name) or EVENTS.get(PREFIX + name) or small.get(name) or small.get(f"DWT_{name}")

@@ -24,9 +24,9 @@ Selection = Mapping[str, str | Sequence[str]]
 
 DEFAULT_SELECTION: Selection = dict.fromkeys(GROUPS, "default")
 NO_PMU = "not available on this core: it has no PMU, only a cycle counter"
-EIGHT_BITS = "not measured: a counter of 8 bits wraps unseen within a layer"
-DWT_SMALL = ("DWT_CPICNT", "DWT_EXCCNT", "DWT_SLEEPCNT", "DWT_LSUCNT", "DWT_FOLDCNT")
-"""The other counters that a core without PMU may have."""
+SMALL_WITH_PMU = "not read on this core: its PMU counts in place of the small counters of a DWT"
+SMALL_ABSENT = "not available on this core: its DWT has no profiling counters"
+SMALL_STILL = "not available: the small counters of the DWT stood still in the self-test"
 NO_COUNTERS = "not available: this target has no cycle counter"
 REFUSED = "not counted by this core: its PMU refuses the event"
 NO_PLUGIN = "not available: this emulator keeps no counters; it tells instructions alone, from its fixed -icount"
@@ -86,7 +86,18 @@ def select_events(selection: Selection) -> dict[str, tuple[Event, ...]]:
     return {group: out[group] for group in GROUPS if group in out}
 
 
-def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: bool) -> Passes:
+def small_state(self_test: Mapping[str, int]) -> str | None:
+    """Why the small counters of a DWT cannot be read, as the self-test tells; None where they can."""
+    if self_test.get("event_slots"):
+        return SMALL_WITH_PMU
+    if not self_test.get("small_present"):
+        return SMALL_ABSENT
+    return None if self_test.get("small_advance") else SMALL_STILL
+
+
+def plan_passes(
+    selection: Selection, *, cycles: bool, slots: int, observer: bool, no_small: str | None = SMALL_ABSENT
+) -> Passes:
     """Lay a selection out over the counters that a target has.
 
     Args:
@@ -94,6 +105,7 @@ def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: boo
         cycles: whether the target has a cycle counter; without one nothing is measured.
         slots: event counters that exist at once; 0 on a core without PMU.
         observer: whether the target is an emulator that tells what it saw.
+        no_small: why the small counters of a DWT cannot be read; None where they can.
     """
     groups = select_events(selection)
     wanted = [event.name for events in groups.values() for event in events]
@@ -104,8 +116,10 @@ def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: boo
         return Passes((), dict.fromkeys([CPU_CYCLES, *wanted], NO_COUNTERS))
     passes: list[PassPlan] = []
     unavailable = {} if observer else dict.fromkeys(OBSERVATIONS, NO_EMULATOR)
-    if slots == 0:
-        unavailable.update(dict.fromkeys(DWT_SMALL, EIGHT_BITS))
+    small = groups.pop("dwt", ())
+    if no_small is not None:
+        unavailable.update((event.name, no_small) for event in small)
+        small = ()
     for group, events in groups.items():
         counted = [event for event in events if event.name != CPU_CYCLES]
         if slots == 0:
@@ -114,6 +128,8 @@ def plan_passes(selection: Selection, *, cycles: bool, slots: int, observer: boo
         for index, some in enumerate(_batches(counted, slots)):
             columns = (ColumnPlan(Source.EVENT, event.number, event.name) for event in some)
             passes.append(PassPlan(f"{group}_{index}", (CYCLES, *columns)))
+    if small:
+        passes.append(PassPlan("dwt_0", (CYCLES, *(ColumnPlan(Source.SMALL, e.number, e.name) for e in small))))
     if not passes and groups:
         passes.append(PassPlan(f"{next(iter(groups))}_0", (CYCLES,)))
     if observer:

@@ -83,6 +83,8 @@ class PassRecord:
 
     `samples` has shape (iterations, layers, counters), dtype uint64, in the order of `counters`; the first counter is
     the core's cycle counter. `overflow` has shape (iterations, layers): a counter wrapped inside that layer.
+    `wrapped` tells which, in the shape of `samples`, counters of 8 bits that may have wrapped included; None where it
+    is not known.
     `segments` is how often sample memory was filled; each began from a defined cache state with its own warm-ups.
     `outputs_crc32` covers the outputs of the last inference.
     """
@@ -95,6 +97,7 @@ class PassRecord:
     overflow: NDArray[np.bool_]
     segments: int = 1
     outputs_crc32: int = 0
+    wrapped: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

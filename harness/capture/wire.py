@@ -63,6 +63,7 @@ class Source(IntEnum):
     CYCLES = 0
     EVENT = 1
     OBSERVER = 2
+    SMALL = 3
 
 
 class ColumnStatus(IntEnum):

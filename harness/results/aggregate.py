@@ -61,6 +61,11 @@ def aggregate(
     return Aggregate(values, rejected)
 
 
+def without_wrapped(values: NDArray[np.float64], wrapped: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """`values` of shape (layers, counters) with NaN where a counter wrapped in any iteration of that layer."""
+    return values if wrapped is None else np.where(np.any(wrapped, axis=0), np.nan, values)
+
+
 def _reduce(rows: NDArray[np.float64], method: str) -> NDArray[np.float64]:
     if method == "median":
         return np.asarray(np.median(rows, axis=0), dtype=np.float64)

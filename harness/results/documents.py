@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from harness.capture.events import SMALL_BITS
 from harness.core.frozen import thaw
 from harness.results.context import RunContext, producer_version
 from harness.results.crosscheck import statement
@@ -213,6 +214,8 @@ def harness_extension(result: MeasuredResult, context: RunContext) -> dict[str, 
         "clock_rate": clock_rate(facts.self_test, context.source),
         "rejected_samples": thaw(facts.rejected),
         "unavailable": thaw(facts.unavailable),
+        "unavailable_in_layers": [wrap.to_dict() for wrap in facts.wrapped],
+        "counter_bits": dict.fromkeys(facts.narrow, SMALL_BITS),
         "events": list(facts.events),
         "failed_attempts": thaw(facts.failed_attempts),
         "cross_pass": statement(facts.spreads),

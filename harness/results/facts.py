@@ -11,6 +11,7 @@ from harness.results.crosscheck import Spread
 from harness.results.outputs import OutputsCheck
 from harness.results.power import PowerEvidence
 from harness.results.types import ProfileResult
+from harness.results.wraps import Wrap
 
 CPU_CLOCKS = frozenset({"cpu", "dwt", "cyccnt", "pmu", "dwt_cyccnt"})
 """Window clocks that count cycles of the core itself."""
@@ -152,7 +153,8 @@ class RunFacts:
     `self_test` is what the firmware saw when it made every counter advance and stand still. `unavailable` maps names of
     counters and figures to the reason why they were not measured. `rejected` counts samples left out of aggregation,
     by pass; `spreads` tell how far passes differ over the same layer; `lost_layers` are layers of which no sample was
-    left. `failed_attempts` came before the one that succeeded.
+    left. `failed_attempts` came before the one that succeeded. `wrapped` are counters without a figure in a
+    layer, `narrow` those of 8 bits that were read.
     """
 
     source: str = ""
@@ -169,6 +171,8 @@ class RunFacts:
     failed_attempts: tuple[Mapping[str, Any], ...] = ()
     spreads: tuple[Spread, ...] = ()
     probe: ProbeFacts | None = None
+    wrapped: tuple[Wrap, ...] = ()
+    narrow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_fields(self, "self_test", "rejected", "lost_layers", "unavailable", "events", "failed_attempts")

@@ -66,6 +66,7 @@ _SPECS = (
     _warning("run.flaky", "The run succeeded only when it was tried again; the evidence of each attempt is kept."),
     _error("run.failed", "The run ended before anything was captured."),
     _error("counter.self_test_failed", "A counter did not count what the firmware's self-test makes it count."),
+    _warning("counter.wrapped", "Counters wrapped inside layers; there they have no figure, all others keep theirs."),
     _error("counter.frozen", "A counter that must move read zero in every layer of every iteration."),
     _warning("counter.cycles_missing_in_layer", "Some layers have cycles and others do not, so no total exists."),
     _error("counter.out_of_range", "Every sample of a layer was rejected, so its counts are unknown."),

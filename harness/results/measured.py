@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.capture.record import Capture, CleanWindow, PassRecord
 from harness.capture.wire import BUSY_ROUND_INSTRUCTIONS, BUSY_ROUNDS
-from harness.results.aggregate import EMULATOR_PREFIX, Aggregate, aggregate
+from harness.results.aggregate import EMULATOR_PREFIX, Aggregate, aggregate, without_wrapped
 from harness.results.context import RunContext, producer_version
 from harness.results.crosscheck import spreads
 from harness.results.facts import CPU_CLOCKS, CleanFacts, MeasuredResult, ProbeFacts, RunFacts
@@ -28,6 +28,7 @@ from harness.results.types import (
     TimingInfo,
     ToolchainInfo,
 )
+from harness.results.wraps import SMALL_NAMES, Wrap, wrapped_counters
 
 CYCLE_COUNTERS = ("ARM_PMU_CPU_CYCLES", "CPU_CYCLES", "DWT_CYCCNT", "CYCCNT", "cycles")
 """Names under which a pass may state the cycle counter."""
@@ -64,6 +65,7 @@ def aggregate_pass(record: PassRecord, counter_unit: str, method: str) -> PassAg
     counters = tuple(column_name(name, counter_unit) for name in record.counters)
     cycles = next((i for i, name in enumerate(counters) if name in CYCLE_COUNTERS), None)
     result = aggregate(np.asarray(record.samples, dtype=np.uint64), counters, cycles=cycles, method=method)
+    result = replace(result, values=without_wrapped(result.values, record.wrapped))
     return PassAggregate(record, counters, cycles, result)
 
 
@@ -90,6 +92,8 @@ def _op(context: RunContext, index: int) -> str:
 
 def _iterations(item: PassAggregate, context: RunContext) -> tuple[tuple[LayerResult, ...], ...]:
     samples = np.asarray(item.record.samples)
+    if item.record.wrapped is not None and item.record.wrapped.any():
+        samples = np.where(item.record.wrapped, np.nan, samples.astype(np.float64))
     return tuple(
         tuple(_row(item, samples[n, i], bool(item.record.overflow[n, i]), context, i) for i in range(samples.shape[1]))
         for n in range(samples.shape[0])
@@ -196,6 +200,11 @@ def measure(
         for item in capture.passes
     ]
     rows = {item.record.name: _layer_rows(item, context) for item in passes}
+    wraps = tuple(
+        wrap for item in passes for wrap in wrapped_counters(item, [row.id for row in rows[item.record.name]])
+    )
+    counter_order = dict.fromkeys(name for item in passes for name in item.counters)
+    unavailable.update(_nowhere_counted(rows, counter_order, wraps))
     layers = merge_layers(rows)
     presets = {
         item.record.name: PresetResult(
@@ -222,6 +231,8 @@ def measure(
         power=power,
         failed_attempts=tuple(attempts),
         spreads=spreads(rows),
+        wrapped=wraps,
+        narrow=tuple(name for name in counter_order if name in SMALL_NAMES),
         probe=probe_facts(capture.probe) if capture.probe is not None else None,
     )
     overflow = any(layer.overflow for layer in layers)
@@ -245,7 +256,18 @@ def _counted(record: PassRecord, source: str, unavailable: dict[str, str]) -> Pa
     moved = [bool(record.samples[:, :, i].any()) for i in range(len(record.counters))]
     kept = [i for i, name in enumerate(record.counters) if moved[i] or name in MUST_MOVE or name in CYCLE_COUNTERS]
     unavailable.update((name, STILL) for i, name in enumerate(record.counters) if i not in kept)
-    return replace(record, counters=tuple(record.counters[i] for i in kept), samples=record.samples[:, :, kept])
+    wrapped = None if record.wrapped is None else record.wrapped[:, :, kept]
+    counters = tuple(record.counters[i] for i in kept)
+    return replace(record, counters=counters, samples=record.samples[:, :, kept], wrapped=wrapped)
+
+
+def _nowhere_counted(
+    rows: Mapping[str, tuple[LayerResult, ...]], counters: Mapping[str, None], wraps: Sequence[Wrap]
+) -> dict[str, str]:
+    """Counters that wrapped in every layer, with the reason."""
+    counted = {name for layers in rows.values() for layer in layers for name in layer.counters}
+    reasons = {wrap.counter: wrap.reason for wrap in wraps}
+    return {name: reasons[name] for name in counters if name not in counted and name in reasons}
 
 
 def _lost(item: PassAggregate) -> list[int]:

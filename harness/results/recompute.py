@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core import strict_json
-from harness.results.aggregate import aggregate
+from harness.results.aggregate import aggregate, without_wrapped
 from harness.results.errors import BundleError
 from harness.results.measured import CYCLE_COUNTERS
 from harness.results.power import REPORT_NAME, WAVEFORM_NAME, inference_figures, totals
@@ -163,6 +163,7 @@ def _check_pass(item: PassSamples, method: str, rows: object, seen: set[str]) ->
     assert isinstance(rows, tuple)
     cycles = next((i for i, name in enumerate(item.counters) if name in CYCLE_COUNTERS), None)
     values = aggregate(item.samples, item.counters, cycles=cycles, method=method).values
+    values = without_wrapped(values, item.wrapped)
     compared = 0
     for column, counter in enumerate(item.counters):
         name = _published(counter, rows)

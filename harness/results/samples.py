@@ -23,12 +23,16 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class PassSamples:
-    """Readings of one pass: `samples` of shape (iterations, layers, counters), `overflow` of (iterations, layers)."""
+    """Readings of one pass: `samples` of shape (iterations, layers, counters), `overflow` of (iterations, layers).
+
+    `wrapped`, in the shape of `samples`, is None where nothing wrapped.
+    """
 
     name: str
     counters: tuple[str, ...]
     samples: NDArray[np.uint64]
     overflow: NDArray[np.bool_]
+    wrapped: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ def write_samples(capture: Capture) -> bytes:
     for index, item in enumerate(capture.passes):
         arrays[f"pass{index}_samples"] = np.asarray(item.samples, dtype=np.uint64)
         arrays[f"pass{index}_overflow"] = np.asarray(item.overflow, dtype=np.bool_)
+        if item.wrapped is not None and item.wrapped.any():
+            arrays[f"pass{index}_wrapped"] = np.asarray(item.wrapped, dtype=np.bool_)
     header = canonical({"version": _VERSION, "passes": passes})
     arrays["header"] = np.frombuffer(header, dtype=np.uint8)
     out = io.BytesIO()
@@ -69,6 +75,7 @@ def read_samples(data: bytes) -> Samples:
                     tuple(str(name) for name in item["counters"]),
                     archive[f"pass{index}_samples"],
                     archive[f"pass{index}_overflow"],
+                    archive.get(f"pass{index}_wrapped"),
                 )
                 for index, item in enumerate(header["passes"])
             )

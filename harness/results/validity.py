@@ -45,16 +45,21 @@ def _issues(result: ProfileResult, facts: RunFacts | None, plan: Any) -> Iterato
         if plan is None or plan.settings.get("per-layer", True):
             yield issue("pmu.missing")
     else:
-        yield from _counter_issues(pmu)
+        yield from _counter_issues(pmu, facts)
     yield from _model_issues(result, facts, plan)
     yield from _clean_issues(result, facts)
     if facts is not None:
         yield from _fact_issues(facts)
 
 
-def _counter_issues(pmu: PmuResult) -> Iterator[ResultIssue]:
+def _counter_issues(pmu: PmuResult, facts: RunFacts | None) -> Iterator[ResultIssue]:
     overflowed = [layer.id for layer in pmu.layers if layer.overflow]
-    if pmu.overflow_detected or overflowed:
+    wraps = [wrap for wrap in facts.wrapped if wrap.certain] if facts is not None else []
+    known = {wrap.layer for wrap in wraps}
+    if wraps and known.issuperset(overflowed):
+        # Which counters wrapped is known, and they have no figure in these layers: the others stay what they are.
+        yield issue("counter.wrapped", counters=[{"layer": wrap.layer, "counter": wrap.counter} for wrap in wraps])
+    elif pmu.overflow_detected or overflowed:
         yield issue("pmu.counter_overflow", layers=overflowed)
     frozen = sorted({name for preset in pmu.presets.values() for name in _frozen(preset.layers)} | _frozen(pmu.layers))
     if frozen:

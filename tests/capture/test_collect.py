@@ -27,10 +27,11 @@ def test_rows_come_back_as_they_were_packed(iterations: int, rows: int, data: st
     wrapped = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     low, high = wide & np.uint64(0xFFFFFFFF), wide >> np.uint64(32)
     words = np.stack([cycles, low, high, wrapped * 4], axis=1).astype(np.uint32).ravel()
-    samples, overflow = split_rows(words, iterations, rows, COLUMNS)
+    samples, marks = split_rows(words, iterations, rows, COLUMNS)
     assert np.array_equal(samples[:, :, 0], cycles.reshape(shape))
     assert np.array_equal(samples[:, :, 1], wide.reshape(shape))
-    assert np.array_equal(overflow, wrapped.reshape(shape))
+    assert not marks[:, :, 0].any()
+    assert np.array_equal(marks[:, :, 1], wrapped.reshape(shape))
 
 
 def test_missing_words_are_refused() -> None:

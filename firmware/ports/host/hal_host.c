@@ -9,7 +9,9 @@
 #include "hal.h"
 
 #define IDLE_MS 50
+#ifndef CYCLES_PER_READ
 #define CYCLES_PER_READ 1000u
+#endif
 #define FAKE_SLOTS 4u
 #define FAKE_OBSERVATIONS 2u
 /* As Armv8.1-M: an event number the core does not count is refused. */
@@ -88,6 +90,29 @@ uint32_t hal_cycles(void) {
         cycles += CYCLES_PER_READ;
     }
     return cycles;
+}
+
+bool hal_small_enable(bool on) {
+    (void)on;
+#if defined(HOST_SMALL_STEP)
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* Counter n moves n steps a read: the first stands still. */
+void hal_small_read(uint8_t *values) {
+#if defined(HOST_SMALL_STEP)
+    static uint32_t reads;
+
+    reads++;
+    for (uint32_t i = 0; i < HAL_SMALL_COUNTERS; i++) {
+        values[i] = (uint8_t)(reads * i * HOST_SMALL_STEP);
+    }
+#else
+    (void)values;
+#endif
 }
 
 void hal_busy_loop(uint32_t rounds) {
