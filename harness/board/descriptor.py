@@ -195,6 +195,10 @@ class BoardType(Record):
         return self
 
 
+VECTORS_ALIGN, RAM_ALIGN = 128, 8
+"""Bytes to which the origins of code memory and RAM are aligned."""
+
+
 def _problems(board: BoardType) -> list[str]:
     out: list[str] = []
     names = [region.name for region in board.memory]
@@ -204,6 +208,11 @@ def _problems(board: BoardType) -> list[str]:
     for low, high in pairwise(sorted(board.memory, key=lambda region: region.origin)):
         if low.end > high.origin:
             out.append(f"memory: {low.name} and {high.name} overlap")
+    # A vector table starts at a multiple of 128: the lowest seven bits of VTOR do not exist.
+    for region in board.memory:
+        step = VECTORS_ALIGN if region.kind == "code" else RAM_ALIGN
+        if region.origin % step:
+            out.append(f"memory: {region.name} starts at {region.origin:#010x}, which is no multiple of {step}")
     for field, default in (("arena_locations", board.defaults.arena), ("weights_locations", board.defaults.weights)):
         mapping: Mapping[str, str] = getattr(board, field)
         out += [f"{field}: {loc} names the unknown memory {mem!r}" for loc, mem in mapping.items() if mem not in kinds]

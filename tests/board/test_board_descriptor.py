@@ -138,6 +138,18 @@ def test_mistakes_are_named_with_file_and_line(tmp_path: Path, text: str, line: 
             },
             "overlap",
         ),
+        *(
+            (
+                {
+                    "memory": [
+                        {"name": "code", "kind": "code", "origin": code, "length": 64},
+                        {"name": "ram", "kind": "ram", "origin": ram, "length": 64},
+                    ]
+                },
+                expected,
+            )
+            for code, ram, expected in ((0x40, 0x2000_0000, "multiple of 128"), (0, 0x2000_0004, "multiple of 8"))
+        ),
         ({"defaults": {"arena": "tcm"}}, "not among arena_locations"),
         ({"arena_locations": {"ram": "nowhere"}}, "unknown memory 'nowhere'"),
         ({"arena_locations": {"ram": "code"}}, "not of kind ram"),
