@@ -180,9 +180,11 @@ def _gap(item: Any, samples: int) -> Gap:
         gap = Gap(**item)
     except TypeError as error:
         raise UnfitError(f"its footer does not fit: {error}") from None
+    # Samples that were kept twice count as less than none lost.
+    lost = -gap.lost if gap.kind == "repeated-kept" and isinstance(gap.lost, int) else gap.lost
     fits = (
         _whole(gap.index, samples)
-        and _whole(gap.lost)
+        and _whole(lost)
         and _whole(gap.dropped_bytes)
         and isinstance(gap.kind, str)
         and isinstance(gap.ambiguous, bool)
