@@ -17,6 +17,7 @@ from harness.capture.identity import check_identity, check_version, to_record
 from harness.capture.messages import ChunkMessage, EndMessage, InputSetMessage, LayerMessage, PassEndMessage
 from harness.capture.passes import NO_COUNTERS, NO_PLUGIN, REFUSED, PassPlan, plan_passes, small_state
 from harness.capture.record import (
+    CLEAN_WINDOW,
     Capture,
     CleanWindow,
     Hello,
@@ -33,7 +34,6 @@ from harness.core.errors import HarnessError
 
 AUTO_WARMUP = 3
 """How many inferences fill an auto window is told by warm ones: at least this many are run."""
-CLEAN_WINDOW = "clean window"
 BUSY_LOOP_RAN = "not measured: the clean window timed a busy loop in place of inferences"
 
 

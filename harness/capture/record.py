@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 Scope = Literal["invoke_only", "restore_and_invoke"]
 Lifecycle = Literal["carry", "single"]
 
+CLEAN_WINDOW = "clean window"
+"""What the clean window is called among the things that are unavailable."""
+
 
 @dataclass(frozen=True)
 class LayerInfo:

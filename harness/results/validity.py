@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.capture.record import CLEAN_WINDOW
 from harness.results.facts import MeasuredResult, RunFacts
 from harness.results.issues import Severity, issue
 from harness.results.manifest import ResultIssue, ResultValidity
@@ -158,7 +159,7 @@ def _clean_issues(result: ProfileResult, facts: RunFacts | None) -> Iterator[Res
             yield issue("profile.clean_window_stalled", iterations=probe.zero_samples)
         return
     if facts is not None:
-        if "clean_window" not in facts.unavailable:
+        if CLEAN_WINDOW not in facts.unavailable:
             yield issue("clean.missing")
         return
     meta = result.pmu.meta if result.pmu is not None else None

@@ -46,7 +46,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             make_capture(scope="restore_and_invoke"),
             make_context(timing_scope="restore_and_invoke"),
         ),
-        "unclean": make_bundle(root / "unclean", replace(capture, clean=None, unavailable={"clean_window": "no"})),
+        "unclean": make_bundle(root / "unclean", replace(capture, clean=None, unavailable={"clean window": "no"})),
         "invalid": make_bundle(root / "invalid", make_capture(overflow_layer=0)),
         "failed": publish(root / "failed", assemble_failed(CaptureError("No end."), context=make_context())),
     }

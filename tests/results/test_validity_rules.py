@@ -99,7 +99,7 @@ def test_some_inferences_without_time() -> None:
 def test_a_missing_clean_window_is_an_issue_unless_it_has_a_reason() -> None:
     capture = replace(make_capture(), clean=None)
     assert codes(capture) == ["clean.missing"]
-    assert codes(replace(capture, unavailable={"clean_window": "not asked for"})) == []
+    assert codes(replace(capture, unavailable={"clean window": "not asked for"})) == []
 
 
 @pytest.mark.parametrize(
