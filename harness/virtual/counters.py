@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import BoardDescriptorError
 from harness.core.suggest import did_you_mean
-from harness.virtual.native_build import NATIVE_DIR, build_shared
+from harness.virtual.native_build import NATIVE_DIR, build_shared, host_compiler
 from harness.virtual.plugin_host import VERIFIED_INTERFACE
 from harness.virtual.pmu_events import EVENTS, PmuEvent
 
@@ -49,7 +49,9 @@ def plugin_path(interface: int = VERIFIED_INTERFACE) -> Path:
         BuildError: the compiler refused.
         DeadlineError: it did not end.
     """
-    return build_shared("libharness-counters.so", SOURCES, flags=(f"-DCOUNTERS_INTERFACE={interface}",))
+    # What runs at every access of the target is spread over several files; GCC joins them without further tools.
+    joined = ("-flto",) if "gcc" in host_compiler().resolve().name else ()
+    return build_shared("libharness-counters.so", SOURCES, flags=(f"-DCOUNTERS_INTERFACE={interface}", *joined))
 
 
 @cache
