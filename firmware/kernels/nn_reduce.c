@@ -69,16 +69,6 @@ static bool next(const nn_loops_t *loops, place_t *place) {
         } while (next(&p->kept, &kept));                                                                     \
     }                                                                                                        \
                                                                                                              \
-    void nn_reduce_mean_##bits(const nn_reduce_t *p, const void *x, void *y) {                               \
-        place_t kept = {{0}, 0};                                                                             \
-        int##bits##_t *to = y;                                                                               \
-                                                                                                             \
-        do {                                                                                                 \
-            *to++ =                                                                                          \
-                (int##bits##_t)(sum_##bits(&p->reduced, (const int##bits##_t *)x + kept.offset) / p->count); \
-        } while (next(&p->kept, &kept));                                                                     \
-    }                                                                                                        \
-                                                                                                             \
     void nn_reduce_max_##bits(const nn_reduce_t *p, const void *x, void *y) {                                \
         place_t kept = {{0}, 0};                                                                             \
         int##bits##_t *to = y;                                                                               \

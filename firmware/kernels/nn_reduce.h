@@ -20,14 +20,10 @@ typedef struct nn_reduce {
     int32_t offset;
     int32_t multiplier, shift;
     int32_t out_zero;
-    int32_t count; /* of a mean whose scale does not change */
 } nn_reduce_t;
 
 void nn_reduce_sum_8(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_sum_16(const nn_reduce_t *p, const void *x, void *y);
-/* The sum of the stored values divided by the count, towards zero. */
-void nn_reduce_mean_8(const nn_reduce_t *p, const void *x, void *y);
-void nn_reduce_mean_16(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_max_8(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_max_16(const nn_reduce_t *p, const void *x, void *y);
 void nn_reduce_min_8(const nn_reduce_t *p, const void *x, void *y);
