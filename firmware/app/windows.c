@@ -9,18 +9,17 @@
 #define TIMING_INVOKE_ONLY 0
 #define LIFECYCLE_SINGLE 1
 
-/* One inference, timed as the scope says. Where restoring the inputs is part of it, the spans join without a
- * gap. */
-static uint32_t timed_invoke(uint32_t *boundary, int *code) {
-    uint32_t start;
+/* Restores the inputs; returns where a timed span begins, as the scope says. Where restoring is part of it,
+ * the spans join without a gap. */
+static inline uint32_t span_begin(uint32_t boundary) {
+    inputs_restore();
+    return HARNESS_TIMING_SCOPE == TIMING_INVOKE_ONLY ? hal_cycles() : boundary;
+}
 
-    if (HARNESS_TIMING_SCOPE == TIMING_INVOKE_ONLY) {
-        inputs_restore();
-        start = hal_cycles();
-    } else {
-        start = *boundary;
-        inputs_restore();
-    }
+/* One inference, timed. */
+static uint32_t timed_invoke(uint32_t *boundary, int *code) {
+    const uint32_t start = span_begin(*boundary);
+
     *code = pass_invoke(0);
     *boundary = hal_cycles();
     return *boundary - start;
@@ -29,15 +28,8 @@ static uint32_t timed_invoke(uint32_t *boundary, int *code) {
 /* The same around a loop of known length. A function of its own, so that the choice costs an inference
  * nothing. */
 static uint32_t timed_busy_loop(uint32_t *boundary) {
-    uint32_t start;
+    const uint32_t start = span_begin(*boundary);
 
-    if (HARNESS_TIMING_SCOPE == TIMING_INVOKE_ONLY) {
-        inputs_restore();
-        start = hal_cycles();
-    } else {
-        start = *boundary;
-        inputs_restore();
-    }
     hal_busy_loop(WIRE_BUSY_ROUNDS);
     *boundary = hal_cycles();
     return *boundary - start;
